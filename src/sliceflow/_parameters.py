@@ -1,0 +1,31 @@
+"""Constructor parameters as scikit-learn expects them, without depending on scikit-learn."""
+
+import inspect
+from typing import Any, Self
+
+
+class Parameters:
+    """Parameters are stored as given, under their names, and read back from the signature."""
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        parameters = inspect.signature(cls).parameters.values()
+        return {parameter.name: parameter.default for parameter in parameters}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return all parameters; ``deep`` is there for scikit-learn, none has its own."""
+        return {name: getattr(self, name) for name in self._defaults()}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set some parameters."""
+        known = list(self._defaults())
+        for name, value in parameters.items():
+            if name not in known:
+                raise ValueError(f"Invalid parameter {name!r}: the parameters are {known}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = self._defaults()
+        changed = {k: v for k, v in self.get_params().items() if v is not defaults[k]}
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in changed.items())})"

@@ -1,0 +1,255 @@
+"""Checks at the door: what is wrong, and how to mend it. Nothing below the door checks again."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an array was when it came in, to give the same kind back."""
+
+    dtype: torch.dtype
+    device: torch.device | None  # None: a NumPy array
+
+    def back(self, x: Tensor) -> Any:
+        """Return ``x`` as such an array."""
+        x = x.to(self.device or "cpu", self.dtype).contiguous()
+        return x.numpy() if self.device is None else x
+
+
+def check_numbers(x: Any, name: str) -> tuple[Tensor, Kind]:
+    """Return real numbers as a new tensor of any shape, in at least the precision of float32."""
+    if isinstance(x, Tensor):
+        kind = Kind(x.dtype if x.is_floating_point() else torch.float32, x.device)
+        values = x.detach()
+    else:
+        if hasattr(x, "toarray"):
+            raise TypeError(f"{name} is sparse: a dense array is required, pass {name}.toarray()")
+        array = np.asarray(x)
+        numeric = array.dtype.kind in "biufc"
+        wide = np.result_type(array, np.float32) if numeric else np.dtype(np.float64)
+        values = torch.from_numpy(np.array(array, dtype=np.float64 if wide.char == "g" else wide))
+        kind = Kind(values.dtype if array.dtype.kind == "f" else torch.float32, None)
+    if values.is_complex():
+        raise ValueError(f"Complex data not supported: pass {name}.real and {name}.imag as columns")
+    return values, kind
+
+
+def check_rows(x: Any, name: str = "x") -> tuple[Tensor, Kind]:
+    """Return finite float32 rows (n, d) or images (n, C, h, w), and the kind they came in."""
+    values, kind = check_numbers(x, name)
+    if values.ndim == 1:
+        raise ValueError(
+            f"Expected 2D array, got 1D array instead: {name} has shape {tuple(values.shape)}. "
+            f"Reshape your data: {name}.reshape(-1, 1) for one column of many rows."
+        )
+    if values.ndim == 3:
+        raise ValueError(
+            f"{name} has shape {tuple(values.shape)}: images need a channel axis, "
+            f"{name}[:, None] for grey ones"
+        )
+    if values.ndim not in (2, 4):
+        raise ValueError(
+            f"{name} has {values.ndim} dimensions: give a table (n, d) or images (n, C, h, w)"
+        )
+    check_finite(values, name)
+    return _float32(values, name), kind
+
+
+def check_training_rows(x: Any) -> tuple[Tensor, Kind]:
+    """Return rows that a flow can be fitted to."""
+    rows, kind = check_rows(x)
+    shape = tuple(rows.shape)
+    if 0 in shape[1:]:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required. "
+            "Give x at least one column."
+        )
+    if len(rows) < 2:
+        raise ValueError(
+            f"Found array with n_samples={len(rows)} (shape={shape}) while a minimum of 2 is "
+            "required: a distribution is estimated from its rows. Give more rows."
+        )
+    if rows.ndim == 2:
+        constant = (rows == rows[0]).all(dim=0).nonzero().squeeze(1).tolist()
+        if constant:
+            raise ValueError(
+                f"x is constant in column(s) {constant[:10]}: there is nothing to model in them. "
+                "Drop them and put them back into the samples, or give images as (n, C, h, w), "
+                "where constant pixels are usual."
+            )
+    return rows, kind
+
+
+def check_finite(values: Tensor, name: str) -> None:
+    """Refuse NaN and infinity."""
+    if values.isnan().any():
+        raise ValueError(f"{name} contains NaN: drop or fill in the rows that have missing values")
+    if values.isinf().any():
+        raise ValueError(f"{name} contains infinity: drop these rows or clip their values")
+
+
+def is_columns(y: Any) -> bool:
+    """Return whether y is columns of numbers, not labels: whether it is floats."""
+    if isinstance(y, Tensor):
+        return y.is_floating_point() or y.is_complex()
+    return np.asarray(y).dtype.kind in "fc"
+
+
+def check_columns(y: Any, n: int) -> Tensor:
+    """Return the float32 columns of n rows, with shape (l, n)."""
+    values, _ = check_numbers(y, "y")
+    _check_length(values.shape, n)
+    check_finite(values, "y")
+    columns = _float32(values.reshape(n, -1), "y").T.contiguous()
+    if (columns == columns[:, :1]).all(dim=1).any():
+        raise ValueError("y has a constant column: it says nothing about x, drop it")
+    return columns
+
+
+def check_labels(y: Any, n: int) -> tuple[np.ndarray, Tensor]:
+    """Return the classes, and the class number of each of n rows."""
+    y = _array(y)
+    _check_length(y.shape, n)
+    if y.ndim != 1:
+        raise ValueError(
+            f"labels are one-dimensional but y has shape {y.shape}: pass y.ravel() if it is one "
+            "column of labels, y.astype(float) if it is columns of numbers to condition on"
+        )
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y has one class, {classes[0]!r}: leave y out, or give rows of others")
+    return classes, torch.from_numpy(codes)
+
+
+def check_mask(mask: Any, shape: tuple[int, ...]) -> Tensor:
+    """Return the mask of observed coordinates, with shape (d,)."""
+    mask = _array(mask)
+    if mask.dtype != bool:
+        raise TypeError(f"observed has dtype {mask.dtype}: pass booleans, True where x is given")
+    if mask.shape != shape:
+        raise ValueError(
+            f"observed has shape {mask.shape} but a row of x has {shape}: give one for each value"
+        )
+    if mask.all() or not mask.any():
+        raise ValueError(
+            f"observed is {mask.all()} everywhere: leave it out to sample all of x, or mark some "
+            "values as True and some as False"
+        )
+    return torch.from_numpy(mask.ravel().copy())
+
+
+def check_given_labels(y: Any, n: int, classes: np.ndarray) -> Tensor:
+    """Return the class numbers of n samples, given one label or n of them."""
+    if y is None:
+        raise ValueError(f"the model is conditional: pass y, one of {_some(classes)}")
+    y = _one_or_each(_array(y), n, ())
+    unknown = np.setdiff1d(y, classes)
+    if len(unknown):
+        raise ValueError(f"y has unknown labels {_some(unknown)}: the model has {_some(classes)}")
+    return torch.from_numpy(np.searchsorted(classes, y))
+
+
+def check_given_columns(y: Any, n: int, l: int) -> Tensor:
+    """Return the float64 columns of n samples, (l, n), given those of one or of each."""
+    if y is None:
+        raise ValueError(f"the model is conditional: pass y, the value(s) of {l} column(s)")
+    values, _ = check_numbers(y, "y")
+    if l == 1:
+        values = values.reshape(-1, 1)
+    check_finite(values, "y")
+    return torch.from_numpy(_one_or_each(values.cpu().double().numpy(), n, (l,)).T.copy())
+
+
+def check_given_rows(y: Any, n: int, mask: Tensor) -> Tensor:
+    """Return n float64 particles (d, n) that hold the observed values of one row or of n."""
+    if y is None:
+        raise ValueError(
+            "the model completes rows of x: pass y, rows with the observed values in their places"
+        )
+    values, _ = check_numbers(y, "y")
+    rows = _one_or_each(values.cpu().double().numpy(), n, tuple(mask.shape))
+    particles = torch.from_numpy(rows.reshape(n, -1).T.copy())
+    check_finite(particles[mask.cpu().flatten()], "y, where observed,")
+    return particles.nan_to_num()  # what is not observed may be missing
+
+
+def check_seed(random_state: Any) -> int:
+    """Return the seed that an integer, a NumPy generator or None stands for."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    return check_integer("random_state", random_state, 0)
+
+
+def check_integer(name: str, value: Any, least: int) -> int:
+    """Return ``value`` if it is an integer and large enough."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name}={value!r} must be an integer: pass {name}={least} or more")
+    if value < least:
+        raise ValueError(f"{name}={value} is too small: pass {name}={least} or more")
+    return int(value)
+
+
+def check_optional_integer(name: str, value: Any, least: int) -> int | None:
+    """Return ``value`` if it is None, or an integer and large enough."""
+    return None if value is None else check_integer(name, value, least)
+
+
+def check_number(name: str, value: Any, *, positive: bool) -> float:
+    """Return ``value`` if it is a finite number, above zero or not below it."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{name}={value!r} must be a number")
+    if not np.isfinite(value) or value < 0 or (positive and value == 0):
+        raise ValueError(f"{name}={value} must be finite and {'> 0' if positive else '>= 0'}")
+    return float(value)
+
+
+def check_device(device: Any) -> torch.device:
+    """Return the device if it can be used here."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        raise ValueError(
+            f"device={device!r} cannot be used here ({error}): pass device='cpu'"
+        ) from error
+    return torch.device(device)
+
+
+def _float32(values: Tensor, name: str) -> Tensor:
+    rows = values.to(torch.float32)
+    if rows.isinf().any():
+        raise ValueError(f"{name} has values too large for float32: rescale it")
+    return rows
+
+
+def _array(y: Any) -> np.ndarray:
+    return y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
+
+
+def _check_length(shape: tuple[int, ...], n: int) -> None:
+    if not shape or shape[0] != n:
+        raise ValueError(
+            f"x has {n} rows but y has shape {tuple(shape)}: give one y for each row of x"
+        )
+
+
+def _one_or_each(y: np.ndarray, n: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Return y for each of n samples, (n, *shape), if it has been given for one or for each."""
+    if y.shape not in (shape, (1, *shape), (n, *shape)):
+        raise ValueError(
+            f"y has shape {y.shape}: for n={n} samples give {shape or 'one value'} for all, "
+            f"or {(n, *shape)}"
+        )
+    return np.broadcast_to(y, (n, *shape))
+
+
+def _some(values: np.ndarray) -> str:
+    return str(values[:10].tolist()) + (" and more" if len(values) > 10 else "")

@@ -1,0 +1,272 @@
+"""The door: `SlicedFlow`, with scikit-learn's conventions."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from sliceflow._parameters import Parameters
+from sliceflow._validation import (
+    check_columns,
+    check_device,
+    check_given_columns,
+    check_given_labels,
+    check_given_rows,
+    check_integer,
+    check_labels,
+    check_mask,
+    check_number,
+    check_optional_integer,
+    check_seed,
+    check_training_rows,
+    is_columns,
+)
+from sliceflow.conditions import Columns, Condition, Label, Observed, Unconditional
+from sliceflow.flow import Flow, State
+from sliceflow.progress import Progress
+from sliceflow.schedules import Stage
+from sliceflow.targets import ArrayTarget
+
+
+class SlicedFlow(Parameters):
+    """Sample p(x) or p(x | y) by moving particles with a sliced-Wasserstein flow.
+
+    The data is the model: nothing is trained. `fit` moves ``n_particles`` from noise onto the
+    data; `sample` moves new ones along with them, so it takes as long as `fit`.
+
+    Parameters
+    ----------
+    n_particles : int, optional
+        M. By default as many as the data has rows.
+    n_directions : int
+        H, the number of directions of a step.
+    schedule : int or sequence of Stage
+        The steps: a number of them with uniform directions, or stages one after the other.
+    step_size : float, optional
+        η. By default the number of coordinates that the directions reach, but at most H.
+    amplifier : float
+        ξ: how much the condition weighs. 0 ignores it; the paper uses 10 for labels.
+    observed : bool array of the shape of one row of x, optional
+        The coordinates of x that are given when sampling: inpainting, or imputation.
+    entropy : float
+        λ: each step adds noise of variance 2λη (Liutkus et al.).
+    fixed_directions : bool
+        Draw directions once for each stage instead of for each step (Liutkus et al.).
+    batch_size : int, optional
+        The rows of data, drawn afresh, that a step sees. By default all.
+    n_cdf : int, optional
+        The particles, drawn afresh, from which a step estimates their CDF. By default all.
+    memory : int
+        Bytes for the values along a chunk of directions.
+    device : str or torch.device
+        Where to work.
+    random_state : int, NumPy generator or None
+        The seed. The same one gives the same bits on any number of threads.
+    verbose : bool
+        Show progress.
+
+    Attributes
+    ----------
+    particles_ : array, (n_particles, ...)
+        The particles after `fit`: the paper's batched samples.
+    conditions_ : array or None
+        Their labels or columns, which follow those of the data.
+    classes_ : array
+        The labels, if y was labels.
+    flow_ : Flow
+        The flow, ready to be run again.
+    seed_ : int
+        The seed used.
+    n_features_in_ : int
+        The number of columns, or of channels if x was images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sliceflow import SlicedFlow
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(2, size=500)
+    >>> x = rng.normal(size=(500, 2)) + 4 * y[:, None]
+    >>> model = SlicedFlow(schedule=40, random_state=0).fit(x, y)
+    >>> model.sample(100, y=1).mean(axis=0).round()
+    array([4., 4.])
+    """
+
+    def __init__(
+        self,
+        *,
+        n_particles: int | None = None,
+        n_directions: int = 128,
+        schedule: int | Sequence[Stage] = 100,
+        step_size: float | None = None,
+        amplifier: float = 10.0,
+        observed: Any = None,
+        entropy: float = 0.0,
+        fixed_directions: bool = False,
+        batch_size: int | None = None,
+        n_cdf: int | None = None,
+        memory: int = 2**28,
+        device: str | torch.device = "cpu",
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_particles = n_particles
+        self.n_directions = n_directions
+        self.schedule = schedule
+        self.step_size = step_size
+        self.amplifier = amplifier
+        self.observed = observed
+        self.entropy = entropy
+        self.fixed_directions = fixed_directions
+        self.batch_size = batch_size
+        self.n_cdf = n_cdf
+        self.memory = memory
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, x: Any, y: Any = None) -> Self:
+        """Move particles from noise onto the data.
+
+        Parameters
+        ----------
+        x : array or tensor, (n, d) or (n, C, h, w)
+            Rows of a table, or images.
+        y : array or tensor, (n,) or (n, l), optional
+            What to condition on: labels if integers, booleans or strings; columns if floats.
+        """
+        rows, self._kind = check_training_rows(x)
+        self.seed_ = check_seed(self.random_state)
+        n = len(rows) if self.n_particles is None else self.n_particles
+        self.n_particles_ = check_integer("n_particles", n, 2)
+        self.flow_ = self._flow(rows, y)
+        self.n_features_in_ = math.prod(self.flow_.shape)
+        state = self._run(self.flow_, self.flow_.start(self.n_particles_))
+        particles, conditions = self.flow_.condition.split(state.particles)
+        self.particles_ = self._kind.back(particles.T.reshape(-1, *self.flow_.shape))
+        self.conditions_ = None if conditions is None else self._y_back(conditions)
+        return self
+
+    def sample(self, n: int, y: Any = None, random_state: Any = None) -> Any:
+        """Return n new samples of x, given y if the model is conditional.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        y : label, columns, or row of x, or n of them
+            The condition, one for all samples or one for each. Of rows of x only the observed
+            coordinates are read, and they come back as they are.
+        random_state : int, NumPy generator or None
+            The seed of these samples. By default that of the fit, so that the same call gives
+            the same samples.
+        """
+        if not hasattr(self, "flow_"):
+            raise ValueError("this SlicedFlow is not fitted: call fit(x) or fit(x, y) first")
+        n = check_integer("n", n, 1)
+        seed = self.seed_ if random_state is None else check_seed(random_state)
+        flow = replace(self.flow_, offline_seed=seed)
+        z, free = self._given(n, y), flow.condition.free
+        offline = z.to(self.device, torch.float32)
+        state = self._run(flow, flow.start(self.n_particles_, offline))
+        z[free] = state.offline[free].to(z)  # the rest comes back as it was given
+        x, _ = flow.condition.split(z)
+        return self._kind.back(x.T.reshape(-1, *flow.shape))
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what this estimator takes. Only scikit-learn calls it."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(None, TargetTags(required=False), input_tags=InputTags())
+
+    def _flow(self, rows: Tensor, y: Any) -> Flow:
+        """Check the parameters and make the flow for these rows."""
+        shape, device = tuple(rows.shape[1:]), check_device(self.device)
+        condition, y = self._condition(shape, len(rows), y)
+        data = condition.join(rows.flatten(1).T.contiguous(), y).to(device)
+        eta = self.step_size
+        return Flow(
+            ArrayTarget(data, check_optional_integer("batch_size", self.batch_size, 2)),
+            condition,
+            shape,
+            self._stages(shape),
+            check_integer("n_directions", self.n_directions, 1),
+            step_size=None if eta is None else check_number("step_size", eta, positive=True),
+            entropy=check_number("entropy", self.entropy, positive=False),
+            fixed_directions=self.fixed_directions,
+            n_cdf=check_optional_integer("n_cdf", self.n_cdf, 2),
+            memory=check_integer("memory", self.memory, 1),
+            seed=self.seed_,
+        )
+
+    def _condition(self, shape: tuple[int, ...], n: int, y: Any) -> tuple[Condition, Tensor | None]:
+        """Choose the condition by what is given, and write y as the tensor it joins."""
+        if self.observed is not None:
+            if y is not None:
+                raise ValueError("observed and y are two conditions: give one of them")
+            return Observed(check_mask(self.observed, shape)), None
+        if y is None:
+            return Unconditional(), None
+        amplifier = check_number("amplifier", self.amplifier, positive=False)
+        if is_columns(y):
+            columns = check_columns(y, n)
+            return Columns(len(columns), amplifier), columns
+        self.classes_, codes = check_labels(y, n)
+        return Label(len(self.classes_), amplifier), codes
+
+    def _stages(self, shape: tuple[int, ...]) -> tuple[Stage, ...]:
+        """Return the schedule as stages that fit the shape of x."""
+        if not isinstance(self.schedule, Sequence):
+            return (Stage(check_integer("schedule", self.schedule, 1)),)
+        if not self.schedule:
+            raise ValueError("schedule is empty: give a number of steps or at least one Stage")
+        for stage in self.schedule:
+            if not isinstance(stage, Stage):
+                raise TypeError(f"schedule holds {stage!r}: give Stage(steps, resolution, patch)")
+            check_integer("Stage.steps", stage.steps, 1)
+            if stage.patch is not None:
+                check_integer("Stage.patch", stage.patch, 1)
+            if stage.resolution is not None:
+                _check_resolution(stage.resolution, shape)
+        return tuple(self.schedule)
+
+    def _given(self, n: int, y: Any) -> Tensor:
+        """Return n particles, (D, n) in float64, that hold the given conditions."""
+        condition, shape = self.flow_.condition, self.flow_.shape
+        x = torch.zeros(math.prod(shape), n, dtype=torch.float64)
+        if isinstance(condition, Observed):
+            x = check_given_rows(y, n, condition.mask.reshape(shape))
+        elif isinstance(condition, Label):
+            y = check_given_labels(y, n, self.classes_)
+        elif isinstance(condition, Columns):
+            y = check_given_columns(y, n, condition.l)
+        elif y is not None:
+            raise ValueError("the model is unconditional: fit(x, y) to sample with y")
+        return condition.join(x, y)
+
+    def _y_back(self, y: Tensor) -> Any:
+        """Return labels or columns as the user knows them."""
+        if isinstance(self.flow_.condition, Label):
+            return self.classes_[y.cpu().numpy()]
+        return self._kind.back(y.T)
+
+    def _run(self, flow: Flow, state: State) -> State:
+        with Progress(flow.schedule, show=self.verbose) as progress:
+            return flow.run(state, [progress])
+
+
+def _check_resolution(resolution: int, shape: tuple[int, ...]) -> None:
+    if len(shape) != 3:
+        raise ValueError(
+            f"Stage.resolution={resolution} needs images (n, C, h, w) but x is a table: "
+            "leave the resolution out, or reshape x to images"
+        )
+    check_integer("Stage.resolution", resolution, 1)
+    if resolution > min(shape[1:]):
+        raise ValueError(
+            f"Stage.resolution={resolution} is larger than the images, {shape[1:]}: "
+            f"pass at most {min(shape[1:])}"
+        )

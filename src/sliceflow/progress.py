@@ -1,0 +1,33 @@
+"""Progress on the terminal: a callback, so that the flow itself prints nothing."""
+
+from types import TracebackType
+from typing import Self
+
+from tqdm.auto import tqdm
+
+from sliceflow.flow import State
+from sliceflow.schedules import Stage
+
+
+class Progress:
+    """A bar over all steps, with the time left and the stage; silent if not shown."""
+
+    def __init__(self, schedule: tuple[Stage, ...], *, show: bool) -> None:
+        self._stages = len(schedule)
+        self._bar = tqdm(total=sum(stage.steps for stage in schedule), disable=not show)
+
+    def __call__(self, state: State) -> None:
+        """Count one step."""
+        self._bar.set_description(f"stage {min(state.stage + 1, self._stages)}/{self._stages}")
+        self._bar.update()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bar.close()

@@ -1,0 +1,81 @@
+"""Locally-connected directions: patches of a pyramid level, upsampled to the image (section 5)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sliceflow.projections.operator import Projection, SparseRows
+from sliceflow.projections.sphere import uniform
+from sliceflow.pyramid import LanczosLevel
+
+
+@dataclass(frozen=True)
+class Local:
+    """S×S patches, uniform on their sphere, at a random centre of the k×k level of an image.
+
+    What hangs over the border is cut off. A patch as large as the level is the whole level: then
+    there is nothing to place. With l condition coordinates, θ_y is uniform on its own sphere, and
+    θ_x and θ_y, each of length one, are normalised together; θ_y is then amplified by ξ.
+    """
+
+    shape: tuple[int, int, int]
+    resolution: int
+    patch: int
+    l: int = 0
+    amplifier: float = 1.0
+
+    @property
+    def reach(self) -> int:
+        """How many coordinates of x the directions span."""
+        return self.shape[0] * self.resolution**2
+
+    def draw(self, rng: np.random.Generator, h: int, like: Tensor) -> Projection:
+        """Draw h directions, of the dtype and on the device of ``like``."""
+        level = LanczosLevel.at(self.shape, self.resolution, like)
+        cells, theta = self._patches(rng, h, level)
+        if self.l:
+            condition = torch.arange(self.reach, self.reach + self.l, device=like.device)
+            cells = torch.cat([cells, condition.expand(h, -1)], dim=1)
+            theta_y = self.amplifier * uniform(rng, h, self.l, like)
+            theta = torch.cat([theta, theta_y], dim=1) / 2**0.5
+        return Projection(SparseRows(cells, theta, self.reach + self.l), level)
+
+    def _patches(
+        self, rng: np.random.Generator, h: int, level: LanczosLevel
+    ) -> tuple[Tensor, Tensor]:
+        """Draw the level's cells that each θ_x touches and its values there, both (h, C·S²)."""
+        k, channels, device = self.resolution, self.shape[0], level.rows.device
+        row, column = (line.to(device) for line in self._place(rng, h))
+        size = row.shape[1]
+        theta = uniform(rng, h, channels * size**2, level.rows).reshape(h, channels, size, size)
+        inside = _inside(row, k)[:, None, :, None] & _inside(column, k)[:, None, None, :]
+        theta = theta * inside
+        row, column = row.clamp(0, k - 1), column.clamp(0, k - 1)
+        theta = theta / _upsampled_norm(theta, row, column, level)
+        channel = torch.arange(channels, device=device)[:, None, None]
+        cells = (channel * k + row[:, None, :, None]) * k + column[:, None, None, :]
+        return cells.reshape(h, -1), theta.reshape(h, -1)
+
+    def _place(self, rng: np.random.Generator, h: int) -> Tensor:
+        """Draw the rows and the columns of h patches, (2, h, S); some may be outside."""
+        first = np.zeros((2, h), dtype=np.int64)
+        if self.patch < self.resolution:
+            first = rng.integers(self.resolution, size=(2, h)) - self.patch // 2
+        return torch.from_numpy(first)[:, :, None] + torch.arange(min(self.patch, self.resolution))
+
+
+def _inside(line: Tensor, k: int) -> Tensor:
+    return (line >= 0) & (line < k)
+
+
+def _upsampled_norm(theta: Tensor, row: Tensor, column: Tensor, level: LanczosLevel) -> Tensor:
+    """Return ‖R θ Qᵀ‖ for patches (H, C, S, S) at the given rows and columns, (H, S).
+
+    With the Gram matrices G = RᵀR and K = QᵀQ it is ⟨θ, G θ K⟩, read at the patch alone.
+    """
+    gram_rows = (level.rows.T @ level.rows)[row[:, :, None], row[:, None, :]]
+    gram_columns = (level.columns.T @ level.columns)[column[:, :, None], column[:, None, :]]
+    g_theta_k = gram_rows[:, None] @ theta @ gram_columns[:, None]
+    return (theta * g_theta_k).sum(dim=(1, 2, 3), keepdim=True).sqrt()

@@ -1,0 +1,141 @@
+"""Directions as a linear operator A = W E, with two verbs: `project` and its adjoint `lift`.
+
+E, the level, is shared by all directions and applied once a step. W has a row for each direction
+and is worked on in chunks of rows, so that a step of any number of directions fits in memory.
+
+Sums are made in a fixed order, so that the bits of a step depend neither on the chunks nor on the
+number of threads. A matrix product alone does not promise that: its bits may change with its shape
+and, from an inner dimension of about 256 on, with the threads among which MKL splits the sum.
+Hence products of one shape, block by block, with short inner dimensions, panel by panel.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import torch
+from torch import Tensor
+
+from sliceflow.pyramid import FullSize, Level
+
+BLOCK = 64
+"""Directions in one matrix product. Chunks are whole blocks."""
+
+PANEL = 128
+"""Coordinates in one matrix product."""
+
+
+def slices(length: int, size: int) -> Iterator[slice]:
+    """Cut ``range(length)`` into slices of ``size``; the last one may be shorter."""
+    return (slice(i, min(i + size, length)) for i in range(0, length, size))
+
+
+class Rows(Protocol):
+    """The matrix W, (H, D): one row for each direction, in the coordinates of the level."""
+
+    @property
+    def dimension(self) -> int:
+        """D."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: slice) -> Self: ...
+
+    def project(self, u: Tensor) -> Tensor:
+        """Return W u, with shape (H, M)."""
+
+    def lift(self, v: Tensor, onto: Tensor) -> Tensor:
+        """Add Wᵀ v to ``onto``, in place."""
+
+
+@dataclass(frozen=True)
+class DenseRows:
+    """Directions that touch every coordinate, with shape (H, D)."""
+
+    theta: Tensor
+
+    @property
+    def dimension(self) -> int:
+        """D."""
+        return self.theta.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.theta)
+
+    def __getitem__(self, rows: slice) -> Self:
+        return type(self)(self.theta[rows])
+
+    def project(self, u: Tensor) -> Tensor:
+        """Return W u."""
+        z = u.new_zeros(len(self), u.shape[1])
+        for rows in slices(len(self), BLOCK):
+            for panel in slices(len(u), PANEL):
+                z[rows].addmm_(self.theta[rows, panel], u[panel])
+        return z
+
+    def lift(self, v: Tensor, onto: Tensor) -> Tensor:
+        """Add Wᵀ v to ``onto``."""
+        for rows in slices(len(self), BLOCK):
+            onto.addmm_(self.theta[rows].T, v[rows])
+        return onto
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """Directions that touch few of D coordinates: which, and with what weight, both (H, P).
+
+    Columns ascend along a row; a weight of zero touches nothing and its column is not read.
+    """
+
+    columns: Tensor
+    weights: Tensor
+    dimension: int
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def __getitem__(self, rows: slice) -> Self:
+        return type(self)(self.columns[rows], self.weights[rows], self.dimension)
+
+    def project(self, u: Tensor) -> Tensor:
+        """Return W u."""
+        z = u.new_zeros(len(self), u.shape[1])
+        for rows in slices(len(self), BLOCK):
+            z[rows].addmm_(self[rows]._matrix(), u)
+        return z
+
+    def lift(self, v: Tensor, onto: Tensor) -> Tensor:
+        """Add Wᵀ v to ``onto``."""
+        for rows in slices(len(self), BLOCK):
+            onto.addmm_(self[rows]._matrix().t(), v[rows])
+        return onto
+
+    def _matrix(self) -> Tensor:
+        row, entry = self.weights.nonzero(as_tuple=True)
+        return torch.sparse_coo_tensor(
+            torch.stack([row, self.columns[row, entry]]),
+            self.weights[row, entry],
+            (len(self), self.dimension),
+            is_coalesced=True,
+            check_invariants=False,
+        )
+
+
+@dataclass(frozen=True)
+class Projection:
+    """H unit directions of the particles' D coordinates: A = W E."""
+
+    rows: Rows
+    level: Level = FullSize()  # noqa: RUF009 (it has no state)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def project(self, x: Tensor) -> Tensor:
+        """Return z = A x: particles (D, M) to their values along each direction (H, M)."""
+        return self.rows.project(self.level.enter(x))
+
+    def lift(self, v: Tensor) -> Tensor:
+        """Return Aᵀ v: displacements along each direction (H, M) to particles (D, M)."""
+        u = v.new_zeros(self.rows.dimension, v.shape[1])
+        return self.level.leave(self.rows.lift(v, onto=u))

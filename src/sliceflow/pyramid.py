@@ -1,0 +1,82 @@
+"""The levels of the image pyramid: k×k images seen as coordinates of full-size ones.
+
+A level is a linear map shared by all directions of a step. `enter` takes full-size images to the
+level, `leave` is its adjoint and brings a change made at the level back to full size.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import torch
+from torch import Tensor
+
+
+def lanczos(n: int, k: int, lobes: int = 5) -> Tensor:
+    """Return the matrix that resamples a line of k pixels to n ≥ k pixels, with shape (n, k).
+
+    Pixel centres are at half-integers and each row sums to one, so a constant stays constant at
+    the border too. Five lobes, as in the paper's own code.
+    """
+    position = (torch.arange(n, dtype=torch.float64) + 0.5) * k / n - 0.5
+    t = position[:, None] - torch.arange(k)
+    weights = torch.where(t.abs() < lobes, torch.sinc(t) * torch.sinc(t / lobes), 0.0)
+    return weights / weights.sum(dim=1, keepdim=True)
+
+
+class Level(Protocol):
+    """What all directions of a step share: a linear map and its adjoint."""
+
+    def enter(self, x: Tensor) -> Tensor:
+        """Take particles (D, M) to the coordinates in which directions are written."""
+
+    def leave(self, u: Tensor) -> Tensor:
+        """Bring a change in those coordinates back to the particles: the adjoint of `enter`."""
+
+
+class FullSize:
+    """The level of tables, and of directions written in the particles' own coordinates."""
+
+    def enter(self, x: Tensor) -> Tensor:
+        """Return ``x``."""
+        return x
+
+    def leave(self, u: Tensor) -> Tensor:
+        """Return ``u``."""
+        return u
+
+
+@dataclass(frozen=True)
+class LanczosLevel:
+    """Images (C, h, w) seen at k×k, through u = Rᵀ x Q with Lanczos matrices R (h, k), Q (w, k).
+
+    A direction θ of k×k pixels stands for the full-size direction R θ Qᵀ, its upsampling, since
+    ⟨R θ Qᵀ, x⟩ = ⟨θ, Rᵀ x Q⟩: the full-size direction is never built. Coordinates after the
+    image's (conditions) pass through unchanged.
+    """
+
+    shape: tuple[int, int, int]
+    rows: Tensor
+    columns: Tensor
+
+    @classmethod
+    def at(cls, shape: tuple[int, int, int], k: int, like: Tensor) -> Self:
+        """Return the k×k level of images (C, h, w), of the dtype and on the device of ``like``."""
+        _, h, w = shape
+        return cls(shape, lanczos(h, k).to(like), lanczos(w, k).to(like))
+
+    def enter(self, x: Tensor) -> Tensor:
+        """Return Rᵀ x Q of images (C·h·w + l, M), with shape (C·k² + l, M)."""
+        return self._resample(self.rows.T, self.columns.T, x)
+
+    def leave(self, u: Tensor) -> Tensor:
+        """Return R u Qᵀ: upsample (C·k² + l, M) to full size."""
+        return self._resample(self.rows, self.columns, u)
+
+    def _resample(self, rows: Tensor, columns: Tensor, x: Tensor) -> Tensor:
+        (a, h), (b, w), m = rows.shape, columns.shape, x.shape[1]
+        channels = self.shape[0]
+        size = channels * h * w
+        image = rows @ x[:size].reshape(channels, h, w * m)
+        image = columns @ image.reshape(channels * a, w, m)
+        image = image.reshape(channels * a * b, m)
+        return image if size == len(x) else torch.cat([image, x[size:]])

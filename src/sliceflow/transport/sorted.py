@@ -1,0 +1,64 @@
+"""The one-dimensional map T = F_q⁻¹ ∘ F_p from sorted values (appendix "CDF Estimations").
+
+Rows are directions, each with its own map; values lie along the last dimension. The indices here
+start at 0, those of the paper at 1.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def sort(z: Tensor) -> Tensor:
+    """Sort each row. On the CPU by NumPy, which measured 20 times as fast as torch."""
+    if z.device.type == "cpu":
+        return torch.from_numpy(np.sort(z.numpy(), axis=-1))
+    return z.sort(dim=-1).values
+
+
+def cdf(z: Tensor, values: Tensor) -> Tensor:
+    """Return F at ``values`` (H, L), for F estimated from sorted ``z`` (H, N).
+
+    F(z') = I/N + 1/N · (z' − z_I) / (z_{I+1} − z_I), where I is the last index with z_I ≤ z':
+    continuous, 0 below the smallest value and (N − 1)/N from the largest on. A tie counts as its
+    last value, as in any right-continuous CDF, so the denominator is never zero.
+    """
+    n = z.shape[-1]
+    index = torch.searchsorted(z, values, right=True).sub_(1).clamp_(0, n - 1)
+    low, high = z.gather(-1, index), z.gather(-1, (index + 1).clamp_(max=n - 1))
+    between = (values > low) & (values < high)
+    fraction = torch.where(between, (values - low) / (high - low), 0.0)
+    return (index + fraction.double()) / n
+
+
+def quantile(z: Tensor, a: Tensor) -> Tensor:
+    """Return F⁻¹ at ``a`` (H, L) in [0, 1), for F estimated from sorted ``z`` (H, N).
+
+    F⁻¹(a) = z_I + (a N − I) (z_{I+1} − z_I) with I = ⌊a N⌋; beyond the last value, that value.
+    """
+    n = z.shape[-1]
+    position = a * n
+    index = position.long().clamp_(max=n - 1)
+    low, high = z.gather(-1, index), z.gather(-1, (index + 1).clamp_(max=n - 1))
+    # Rounding may carry the last step past its end: the minimum keeps the map monotone.
+    return torch.minimum(low + (position - index).to(z.dtype) * (high - low), high)
+
+
+@dataclass(frozen=True)
+class SortedMap:
+    """T = F_q⁻¹ ∘ F_p for each row, from the sorted values of p (H, M) and q (H, N)."""
+
+    p: Tensor
+    q: Tensor
+
+    @classmethod
+    def between(cls, p: Tensor, q: Tensor) -> Self:
+        """Return the map from the distribution of the values ``p`` to that of ``q``."""
+        return cls(sort(p), sort(q))
+
+    def __call__(self, z: Tensor) -> Tensor:
+        """Return T(z), with shape (H, L)."""
+        return quantile(self.q, cdf(self.p, z))

@@ -1,0 +1,289 @@
+"""The flow against brute-force transcriptions of Algorithms 1 and 2, and its laws."""
+
+import itertools
+
+import numpy as np
+import oracles
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sliceflow._random import Draw, generator
+from sliceflow.conditions import Columns, Label, Observed, Unconditional
+from sliceflow.flow import Flow, State
+from sliceflow.projections import BLOCK
+from sliceflow.schedules import Stage
+from sliceflow.targets import ArrayTarget
+
+CONDITIONS = ["none", "label", "columns", "observed"]
+DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["32", "64"])
+
+
+def make(condition, d, n, rng, xi=1.0, ties=False):
+    """Return a condition and data joined by it, (D, n), in float64."""
+    x = torch.from_numpy(rng.standard_normal((d, n)))
+    if ties:
+        x = x.round()
+    if condition == "none":
+        return Unconditional(), x
+    if condition == "observed":
+        mask = np.arange(d) < max(1, d // 2)
+        return Observed(torch.from_numpy(rng.permutation(mask))), x
+    if condition == "label":
+        label = Label(3, xi)
+        return label, label.join(x, torch.from_numpy(rng.integers(3, size=n)))
+    columns = Columns(2, xi)
+    return columns, columns.join(x, torch.from_numpy(rng.standard_normal((2, n))))
+
+
+def configurations():
+    """Yield 64 configurations: conditions, ties, ξ, and sizes down to M or N of 2."""
+    rng = np.random.default_rng(2023)
+    for i, (condition, ties) in enumerate(itertools.product(CONDITIONS * 8, [False, True])):
+        m, n = rng.integers(2, 25, size=2)
+        if i % 8 == 0:
+            m = 2
+        if i % 8 == 3:
+            n = 2
+        yield pytest.param(
+            condition,
+            ties,
+            int(rng.integers(2 if condition == "observed" else 1, 6)),
+            int(m),
+            int(n),
+            int(rng.integers(1, 8)),
+            float(rng.choice([0, 0.5, 1, 2, 10])),
+            float(rng.uniform(0.1, 2)),
+            i,
+            id=f"{i}-{condition}{'-ties' * ties}-M{m}-N{n}",
+        )
+
+
+def directions(seed, steps, h, dimension):
+    """Draw what the flow draws, (steps, h, D), and put it on the sphere."""
+    g = [generator(seed, Draw.DIRECTIONS, 0, k).standard_normal((h, dimension), dtype=np.float32)
+         for k in range(steps)]  # fmt: skip
+    g = np.array(g, dtype=np.float64)
+    return g / np.linalg.norm(g, axis=-1, keepdims=True)
+
+
+def close(ours, theirs):
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5 * np.abs(theirs).max())
+
+
+@DTYPES
+@pytest.mark.parametrize("steps", [1, 10])
+@pytest.mark.parametrize(
+    ("condition", "ties", "d", "m", "n", "h", "xi", "eta", "seed"), list(configurations())
+)
+def test_algorithm_1(condition, ties, d, m, n, h, xi, eta, seed, steps, dtype):
+    rng = np.random.default_rng(seed)
+    condition, data = make(condition, d, n, rng, xi, ties)
+    data = data.to(dtype)
+    flow = Flow(ArrayTarget(data), condition, (d,), (Stage(steps),), h, step_size=eta, seed=seed)
+    state = flow.start(m)
+    if ties:
+        state.particles[:, m // 2 :] = state.particles[:, : m - m // 2].clone()
+    X, Y = np.split(state.particles.T.double().numpy().copy(), [d], axis=1)
+    x, y = np.split(data.T.double().numpy(), [d], axis=1)
+    thetas = directions(seed, steps, h, d + condition.l)
+    if isinstance(condition, Observed):
+        theirs = oracles.inpaint(X, condition.mask.numpy(), x, thetas, eta)
+    else:
+        theirs = oracles.cswf(X, Y, x, y, thetas, condition.amplifier, eta)
+    flow.run(state)
+    close(state.particles[:d].T, theirs)
+
+
+@DTYPES
+@pytest.mark.parametrize("steps", [1, 10])
+@pytest.mark.parametrize("seed", range(30))
+def test_algorithm_2(seed, steps, dtype):
+    rng = np.random.default_rng(seed)
+    d, h, m, n = rng.integers(1, 6), rng.integers(1, 8), *rng.integers(2, 25, size=2)
+    lam, eta = rng.uniform(0, 0.1), rng.uniform(0.1, 2)
+    data = torch.from_numpy(rng.standard_normal((d, n))).to(dtype)
+    flow = Flow(
+        ArrayTarget(data),
+        Unconditional(),
+        (int(d),),
+        (Stage(steps),),
+        int(h),
+        step_size=eta,
+        entropy=lam,
+        fixed_directions=True,
+        seed=seed,
+    )
+    state = flow.start(int(m))
+    noise = [generator(seed, Draw.NOISE, 0, k).standard_normal((m, d), dtype=np.float32)
+             for k in range(steps)]  # fmt: skip
+    X, x = state.particles.T.double().numpy(), data.T.double().numpy()
+    theirs = oracles.swf(X, x, directions(seed, 1, h, d)[0], eta, lam, noise)
+    close(flow.run(state).particles.T, theirs)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_algorithm_1_with_local_directions(seed):
+    """Three stages of patches; the oracle gets the directions as the dense vectors they stand for.
+
+    That these are right is shown with the projections.
+    """
+    rng = np.random.default_rng(seed)
+    shape, m, n = (2, 6, 6), 12, 9
+    condition, data = make(CONDITIONS[seed % 4], 72, n, rng, xi=3.0)
+    schedule = (Stage(1, 2), Stage(1, 4, 3), Stage(1, 6, 3))
+    flow = Flow(ArrayTarget(data), condition, shape, schedule, 5, seed=seed)
+    state = flow.start(m)
+    X, Y = np.split(state.particles.T.numpy().copy(), [72], axis=1)
+    x, y = np.split(data.T.numpy(), [72], axis=1)
+    for number, stage in enumerate(schedule):
+        rng = generator(seed, Draw.DIRECTIONS, number)
+        A = stage.directions(shape, condition).draw(rng, 5, data)
+        thetas = A.lift(torch.eye(5, dtype=torch.float64)).T.numpy()[None]  # [θ_x, ξ θ_y]
+        if isinstance(condition, Observed):
+            X = oracles.inpaint(X, condition.mask.numpy(), x, thetas, 5)
+        else:
+            X = oracles.cswf(X, Y, x, y, thetas, 1, 5)
+    close(flow.run(state).particles[:72].T, X)
+
+
+def small_flow(condition="none", seed=0, **settings):
+    """Return a flow of float32 tables, and its number of coordinates."""
+    condition, data = make(condition, 4, 40, np.random.default_rng(seed), xi=5.0)
+    settings = {"n_directions": 3 * BLOCK + 5, "schedule": (Stage(2), Stage(1)), **settings}
+    return Flow(ArrayTarget(data.float()), condition, (4,), seed=seed, **settings)
+
+
+def bits(flow, m=30, offline=None):
+    return flow.run(flow.start(m, offline)).particles
+
+
+@given(
+    condition=st.sampled_from(CONDITIONS),
+    seed=st.integers(0, 10**6),
+    entropy=st.sampled_from([0.0, 0.1]),
+)
+def test_frozen_coordinates_stay_bit_equal(condition, seed, entropy):
+    flow = small_flow(condition, seed, entropy=entropy, n_directions=3)
+    state = flow.start(10, flow.target.z[:, :5])
+    frozen = torch.ones(len(state.particles), dtype=torch.bool)
+    frozen[flow.condition.free] = False
+    before = [x[frozen].clone() for x in (state.particles, state.offline)]
+    moved = state.particles.clone()
+    flow.run(state)
+    for x, y in zip((state.particles, state.offline), before, strict=True):
+        assert torch.equal(x[frozen].view(torch.int32), y.view(torch.int32))
+    assert not torch.equal(state.particles, moved)
+
+
+@given(
+    condition=st.sampled_from(CONDITIONS),
+    seed=st.integers(0, 10**6),
+    m=st.integers(2, 60),
+    memory=st.sampled_from([1, 2**19, 2**20, 2**30]),
+)
+def test_same_bits_for_any_threads_and_chunks(condition, seed, m, memory):
+    torch.set_num_threads(1)
+    one = bits(small_flow(condition, seed, memory=2**30), m)
+    torch.set_num_threads(2)
+    assert torch.equal(bits(small_flow(condition, seed, memory=memory), m), one)
+
+
+@pytest.mark.parametrize("stage", [Stage(1), Stage(1, 28, 7), Stage(1, 14, 14)])
+def test_same_bits_for_any_threads_and_chunks_at_image_size(stage):
+    data = torch.randn(784, 3000, generator=torch.Generator().manual_seed(0))
+    results = []
+    for threads, memory in [(1, 1), (2, 2**27), (2, 2**30)]:
+        torch.set_num_threads(threads)
+        flow = Flow(ArrayTarget(data), Unconditional(), (1, 28, 28), (stage,), 300, memory=memory)
+        results.append(bits(flow, 2000))
+    assert torch.equal(results[0], results[1])
+    assert torch.equal(results[0], results[2])
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_stopped_flow_goes_on_with_the_same_bits(condition):
+    settings = {"entropy": 0.01, "n_cdf": 20, "schedule": (Stage(3), Stage(2))}
+    flow = small_flow(condition, **settings)
+    whole = bits(flow)
+    state = flow.start(30)
+    flow.step(state)
+    flow.step(state)
+    saved = State(state.particles.clone(), state.offline.clone(), state.stage, state.step)
+    resumed = small_flow(condition, **settings).run(saved)
+    assert torch.equal(resumed.particles, whole)
+    assert (resumed.stage, resumed.step) == (2, 0)
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_offline_particles_do_not_disturb(condition):
+    flow = small_flow(condition, n_cdf=20, entropy=0.01)
+    assert torch.equal(bits(flow), bits(flow, offline=flow.target.z[:, :7]))
+
+
+def test_an_offline_twin_moves_with_its_particle():
+    flow = small_flow("label")
+    state = flow.start(30)
+    state.offline = state.particles[:, :5].clone()
+    flow.run(state)
+    torch.testing.assert_close(state.offline, state.particles[:, :5])
+
+
+def test_offline_particles_depend_on_their_own_seed_and_index():
+    flow, other = small_flow("label"), small_flow("label", offline_seed=1)
+    y = flow.target.z[:, :7]
+    few, many = flow.run(flow.start(30, y[:, :3])), flow.run(flow.start(30, y))
+    torch.testing.assert_close(few.offline, many.offline[:, :3])
+    assert not torch.equal(other.start(30, y).offline, flow.start(30, y).offline)
+
+
+def test_cdf_from_a_subset():
+    """All particles move, by maps estimated from a few; all of them counted, by the same maps."""
+    all_counted, some = small_flow(n_cdf=30), small_flow(n_cdf=10)
+    assert torch.equal(bits(all_counted), bits(small_flow()))
+    difference = (bits(some) - bits(small_flow())).abs()
+    assert 0 < difference.mean() < 0.5
+
+
+def test_a_batch_is_drawn_afresh_each_step():
+    target = ArrayTarget(torch.arange(100.0)[None], batch_size=30)
+    first, second = (target.batch(generator(0, Draw.BATCH, 0, step)) for step in (0, 1))
+    assert len(first.unique()) == 30
+    assert not torch.equal(first, second)
+
+
+def test_default_step_size_is_the_dimension_but_at_most_h():
+    data = torch.randn(5, 50, dtype=torch.float64)
+    for h, eta in [(3, 3.0), (64, 5.0)]:
+        ours, given_eta = (
+            Flow(ArrayTarget(data), Unconditional(), (5,), (Stage(2),), h, step_size=step_size)
+            for step_size in (None, eta)
+        )
+        assert torch.equal(bits(ours), bits(given_eta))
+
+
+def test_one_dimension_is_solved_in_one_step():
+    """With d = 1 and η = 1 the step is the optimal transport map itself."""
+    data = torch.randn(1, 50, dtype=torch.float64) ** 3
+    flow = Flow(ArrayTarget(data), Unconditional(), (1,), (Stage(1),), 1)
+    moved = bits(flow, 50)
+    # A direction of −1 sends the particles the other way round: ranks from above.
+    torch.testing.assert_close(moved.sort().values, data.sort().values)
+
+
+def test_gaussian_to_gaussian():
+    """The flow's limit from N(0, I) must have the mean and the covariance of the data."""
+    rng = torch.Generator().manual_seed(0)
+    mix = torch.tensor([[2.0, 0.0], [1.0, 0.5]])
+    data = mix @ torch.randn(2, 4000, generator=rng) + torch.tensor([[3.0], [-1.0]])
+    moved = bits(Flow(ArrayTarget(data), Unconditional(), (2,), (Stage(60),), 32), 4000)
+    torch.testing.assert_close(moved.mean(dim=1), data.mean(dim=1), atol=0.02, rtol=0)
+    torch.testing.assert_close(moved.cov(), data.cov(), atol=0.1, rtol=0)
+
+
+def test_callbacks_see_every_step():
+    seen = []
+    flow = small_flow()
+    flow.run(flow.start(30), [lambda state: seen.append((state.stage, state.step))])
+    assert seen == [(0, 1), (1, 0), (2, 0)]

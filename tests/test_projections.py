@@ -1,0 +1,141 @@
+"""Laws that hold for every law of directions, and local directions against dense ones."""
+
+import numpy as np
+import oracles
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sliceflow.projections import BLOCK, Local, Projection, Sphere, slices
+from sliceflow.projections.operator import PANEL
+
+FLOAT32, FLOAT64 = torch.empty(0), torch.empty(0, dtype=torch.float64)
+
+
+@st.composite
+def spheres(draw):
+    return Sphere(draw(st.integers(1, 600)), draw(st.integers(0, 5)), draw(st.floats(0, 20)))
+
+
+@st.composite
+def locals_(draw):
+    channels, h, w = draw(st.integers(1, 3)), draw(st.integers(1, 10)), draw(st.integers(1, 10))
+    k = draw(st.integers(1, min(h, w)))
+    amplifier = draw(st.floats(0, 20))
+    return Local((channels, h, w), k, draw(st.integers(1, 15)), draw(st.integers(0, 5)), amplifier)
+
+
+LAWS = pytest.mark.parametrize("laws", [spheres(), locals_()], ids=["sphere", "local"])
+seeds = st.integers(0, 2**32 - 1)
+
+
+def drawn(law, seed, h, like=FLOAT64):
+    return law.draw(np.random.default_rng(seed), h, like)
+
+
+def dense(A: Projection):
+    """Return the rows [θ_x, ξ θ_y] as a matrix (H, D)."""
+    return A.lift(torch.eye(len(A), dtype=torch.float64)).T
+
+
+def dimension(law):
+    return law.l + (law.d if isinstance(law, Sphere) else int(np.prod(law.shape)))
+
+
+@LAWS
+@given(data=st.data(), seed=seeds, h=st.integers(1, 150), m=st.integers(1, 5))
+def test_lift_is_the_adjoint_of_project(laws, data, seed, h, m):
+    law = data.draw(laws)
+    A = drawn(law, seed, h)
+    rng = torch.Generator().manual_seed(seed)
+    x = torch.randn(dimension(law), m, generator=rng, dtype=torch.float64)
+    v = torch.randn(h, m, generator=rng, dtype=torch.float64)
+    torch.testing.assert_close((A.project(x) * v).sum(), (x * A.lift(v)).sum())
+
+
+@LAWS
+@given(data=st.data(), seed=seeds, h=st.integers(1, 20))
+def test_directions_have_unit_norm(laws, data, seed, h):
+    law = data.draw(laws)
+    theta = dense(drawn(law, seed, h))
+    if law.l and law.amplifier < 1e-3:
+        return  # too small to take it back
+    if law.l:
+        theta[:, -law.l :] /= law.amplifier
+    torch.testing.assert_close(theta.norm(dim=1), torch.ones(h, dtype=torch.float64))
+
+
+@LAWS
+@given(data=st.data(), seed=seeds, h=st.integers(1, 300), blocks=st.integers(1, 6))
+def test_bits_depend_on_neither_chunks_nor_threads(laws, data, seed, h, blocks):
+    law = data.draw(laws)
+    x = torch.randn(dimension(law), 33, generator=torch.Generator().manual_seed(seed))
+    torch.set_num_threads(1)
+    A = drawn(law, seed, h, FLOAT32)
+    z, lifted = A.project(x), A.lift(A.project(x))
+    torch.set_num_threads(2)
+    A = drawn(law, seed, h, FLOAT32)
+    u, move = A.level.enter(x), torch.zeros(A.rows.dimension, 33)
+    for rows in slices(h, blocks * BLOCK):
+        part = A.rows[rows]
+        assert torch.equal(part.project(u), z[rows])
+        part.lift(z[rows], onto=move)
+    assert torch.equal(A.level.leave(move), lifted)
+
+
+@pytest.mark.parametrize("d", [PANEL - 1, PANEL, 4 * PANEL + 5])
+@pytest.mark.parametrize("m", [1, 100, 10_000])
+def test_long_sums_do_not_depend_on_threads(d, m):
+    A = drawn(Sphere(d), 0, BLOCK + 1, FLOAT32)
+    x = torch.randn(d, m)
+    bits = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        bits.append((A.project(x), A.lift(A.project(x))))
+    assert all(map(torch.equal, *bits))
+
+
+def test_sphere_is_uniform():
+    theta = drawn(Sphere(3, 1), 0, 40_000).rows.theta
+    assert (theta.T @ theta / len(theta) - torch.eye(4) / 4).abs().max() < 5e-3
+    assert theta.mean(dim=0).abs().max() < 0.01
+
+
+@pytest.mark.parametrize("S", [1, 3, 5, 15])
+@pytest.mark.parametrize("k", range(1, 29))
+def test_local_is_the_dense_direction_built_explicitly(k, S):
+    """Through the level in float32 as against upsampled, normalised vectors: all h of them."""
+    C, n, h, m = 2, 28, 12, 3
+    law = Local((C, n, n), k, S)
+    x = np.random.default_rng(1).standard_normal((C * n * n, m))
+    z = drawn(law, 7, h, FLOAT32).project(torch.from_numpy(x).float())
+
+    rng = np.random.default_rng(7)  # the same draws again, in their order: places, then patches
+    size = min(S, k)
+    rows, columns = rng.integers(k, size=(2, h)) if k > S else np.zeros((2, h), dtype=int)
+    patches = rng.standard_normal((h, C * size**2), dtype=np.float32)
+    theta = [
+        oracles.local_direction(patch.reshape(C, size, size), (r, c), k, n)
+        for patch, r, c in zip(patches, rows, columns, strict=True)
+    ]
+    np.testing.assert_allclose(z, np.array(theta) @ x, rtol=1e-5, atol=1e-5)
+
+
+def test_local_patches_meet_all_borders():
+    """The test above sees cut patches: at k = 8, S = 5 most centres are near a border."""
+    A = drawn(Local((1, 28, 28), 8, 5), 7, 12)
+    entries = (A.rows.weights != 0).sum(dim=1)
+    assert (entries < 25).any()
+    assert (entries == 25).any()
+
+
+def test_centres_are_uniform():
+    A = drawn(Local((1, 6, 6), 6, 1), 0, 36_000)
+    counts = np.bincount(A.rows.columns.squeeze(1), minlength=36)
+    assert abs(counts - 1000).max() < 150
+
+
+def test_conditions_and_images_weigh_the_same():
+    theta = dense(drawn(Local((1, 8, 8), 4, 3, l=10), 0, 50))
+    torch.testing.assert_close(theta[:, :64].norm(dim=1), theta[:, 64:].norm(dim=1))

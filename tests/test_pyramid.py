@@ -1,0 +1,59 @@
+import numpy as np
+import oracles
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from sliceflow.pyramid import LanczosLevel, lanczos
+
+FLOAT64 = torch.empty(0, dtype=torch.float64)
+
+
+@pytest.mark.parametrize(("n", "k"), [(28, 7), (32, 12), (28, 21), (64, 5), (9, 2)])
+def test_lanczos_is_pillows(n, k):
+    image = np.random.default_rng(0).standard_normal((k, k)).astype(np.float32)
+    theirs = Image.fromarray(image).resize((n, n), Image.Resampling.LANCZOS)
+    matrix = lanczos(n, k, lobes=3).numpy()
+    np.testing.assert_allclose(matrix @ image @ matrix.T, np.asarray(theirs), atol=1e-5)
+
+
+@pytest.mark.parametrize(("n", "k"), [(28, 1), (28, 7), (28, 11), (28, 28)])
+def test_upsampling_is_the_oracles(n, k):
+    image = np.random.default_rng(0).standard_normal((k, k))
+    level = LanczosLevel.at((1, n, n), k, FLOAT64)
+    ours = level.leave(torch.from_numpy(image).reshape(-1, 1)).reshape(n, n)
+    np.testing.assert_allclose(ours, oracles.lanczos_upsample(image, n), atol=1e-12)
+
+
+def test_full_resolution_is_the_identity():
+    torch.testing.assert_close(lanczos(28, 28), torch.eye(28, dtype=torch.float64))
+
+
+@given(n=st.integers(1, 64), data=st.data())
+def test_a_constant_stays_constant(n, data):
+    k = data.draw(st.integers(1, n))
+    torch.testing.assert_close(lanczos(n, k).sum(dim=1), torch.ones(n, dtype=torch.float64))
+
+
+@given(
+    channels=st.integers(1, 3),
+    h=st.integers(1, 12),
+    w=st.integers(1, 12),
+    l=st.integers(0, 3),
+    data=st.data(),
+)
+def test_leave_is_the_adjoint_of_enter(channels, h, w, l, data):
+    k = data.draw(st.integers(1, min(h, w)))
+    level = LanczosLevel.at((channels, h, w), k, FLOAT64)
+    rng = torch.Generator().manual_seed(0)
+    x = torch.randn(channels * h * w + l, 2, generator=rng, dtype=torch.float64)
+    u = torch.randn(channels * k * k + l, 2, generator=rng, dtype=torch.float64)
+    torch.testing.assert_close((level.enter(x) * u).sum(), (x * level.leave(u)).sum())
+
+
+def test_conditions_pass_through():
+    level = LanczosLevel.at((1, 8, 8), 3, torch.empty(0))
+    x = torch.randn(64 + 5, 7)
+    assert torch.equal(level.enter(x)[9:], x[64:])

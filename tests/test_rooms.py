@@ -1,0 +1,59 @@
+"""A room imports only from rooms above it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "sliceflow"
+
+ROOMS = [
+    "_parameters",
+    "_validation",
+    "_random",
+    "pyramid",
+    "projections.operator",
+    "projections.sphere",
+    "projections.local",
+    "projections",
+    "transport.sorted",
+    "transport",
+    "targets",
+    "conditions",
+    "schedules",
+    "flow",
+    "progress",
+    "estimator",
+    "metrics.sliced",
+    "metrics",
+]
+
+
+def room(path):
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {room(path): path for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def imported_rooms(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}: relative import"
+            names = [node.module or ""]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        yield from (n.removeprefix("sliceflow.") for n in names if n.startswith("sliceflow."))
+
+
+def test_every_file_has_its_place():
+    assert set(FILES) - {""} == set(ROOMS)
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_imports_go_one_way(name):
+    above = ROOMS[: ROOMS.index(name)]
+    assert set(imported_rooms(FILES[name])) <= set(above)
