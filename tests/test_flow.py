@@ -1,6 +1,9 @@
 """The flow against brute-force transcriptions of Algorithms 1 and 2, and its laws."""
 
 import itertools
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import oracles
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 
 from sliceflow._random import Draw, generator
 from sliceflow.conditions import Columns, Label, Observed, Unconditional
-from sliceflow.flow import Flow, State
+from sliceflow.flow import Flow, State, chunk_size
 from sliceflow.projections import BLOCK
 from sliceflow.schedules import Stage
 from sliceflow.targets import ArrayTarget
@@ -181,11 +184,13 @@ def test_frozen_coordinates_stay_bit_equal(condition, seed, entropy):
     condition=st.sampled_from(CONDITIONS),
     seed=st.integers(0, 10**6),
     m=st.integers(2, 60),
-    memory=st.sampled_from([1, 2**19, 2**20, 2**30]),
+    rows=st.integers(1, BLOCK),
 )
-def test_same_bits_for_any_threads_and_chunks(condition, seed, m, memory):
+def test_same_bits_for_any_threads_and_chunks(condition, seed, m, rows):
+    memory = 4 * BLOCK * (m + 40) + rows * (110 * m + 16 * 40)
+    assert chunk_size(memory, m, 40) == rows
     torch.set_num_threads(1)
-    one = bits(small_flow(condition, seed, memory=2**30), m)
+    one = bits(small_flow(condition, seed), m)
     torch.set_num_threads(2)
     assert torch.equal(bits(small_flow(condition, seed, memory=memory), m), one)
 
@@ -194,7 +199,7 @@ def test_same_bits_for_any_threads_and_chunks(condition, seed, m, memory):
 def test_same_bits_for_any_threads_and_chunks_at_image_size(stage):
     data = torch.randn(784, 3000, generator=torch.Generator().manual_seed(0))
     results = []
-    for threads, memory in [(1, 1), (2, 2**27), (2, 2**30)]:
+    for threads, memory in [(1, 1), (2, 2**22), (2, 2**30)]:
         torch.set_num_threads(threads)
         flow = Flow(ArrayTarget(data), Unconditional(), (1, 28, 28), (stage,), 300, memory=memory)
         results.append(bits(flow, 2000))
@@ -287,3 +292,39 @@ def test_callbacks_see_every_step():
     flow = small_flow()
     flow.run(flow.start(30), [lambda state: seen.append((state.stage, state.step))])
     assert seen == [(0, 1), (1, 0), (2, 0)]
+
+
+MEASURE = """
+import sys
+import torch
+from sliceflow import ArrayTarget, Flow, Stage, Unconditional
+
+m, n, memory = map(int, sys.argv[1:])
+
+
+def step(m, n):
+    target = ArrayTarget(torch.randn(2, n))
+    flow = Flow(target, Unconditional(), (2,), (Stage(2),), 128, memory=memory)
+    state = flow.start(m)
+    flow.step(state)
+
+
+def high_water():
+    lines = open("/proc/self/status").read().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+
+step(100, 100)
+before = high_water()
+step(m, n)
+print(high_water() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+@pytest.mark.parametrize(("m", "n"), [(200_000, 200_000), (200_000, 2_000), (2_000, 500_000)])
+@pytest.mark.parametrize("mebibytes", [250, 500])
+def test_memory_stays_under_its_ceiling(m, n, mebibytes):
+    arguments = [sys.executable, "-c", MEASURE, str(m), str(n), str(mebibytes * 2**20)]
+    used = float(subprocess.run(arguments, capture_output=True, text=True, check=True).stdout)
+    assert used < mebibytes

@@ -60,7 +60,7 @@ class SlicedFlow(Parameters):
     n_cdf : int, optional
         The particles, drawn afresh, from which a step estimates their CDF. By default all.
     memory : int
-        Bytes for the values along a chunk of directions.
+        Bytes for the values along directions: less is slower only when it is very little.
     device : str or torch.device
         Where to work.
     random_state : int, NumPy generator or None

@@ -69,7 +69,8 @@ class Flow:
     n_cdf
         The number of particles, drawn for each step, that F_p is estimated from. By default all.
     memory
-        Bytes for the values along a chunk of directions. The least is one block of 64 directions.
+        Bytes for the values along directions: a ceiling on what a step takes beside the particles,
+        the data, and a few copies of both at the level. The least is that of `chunk_size` 1.
     seed, offline_seed
         With the stage and the step, ``seed`` determines every draw but the start and the noise of
         offline particles, which are theirs alone.
@@ -152,19 +153,32 @@ def velocities(
     """
     us, w = [A.level.enter(x) for x in swarms], A.level.enter(data)
     moves = [torch.zeros_like(u) for u in us]
-    for rows in slices(len(A), chunk(memory, sum(u.shape[1] for u in us), w.shape[1])):
+    for rows in slices(len(A), BLOCK):
         theta = A.rows[rows]
         zs = [theta.project(u) for u in us]
-        T = SortedMap.between(zs[0][:, counted], theta.project(w))
-        for z, move in zip(zs, moves, strict=True):
-            theta.lift(T(z) - z, onto=move)
+        transport(zs, theta.project(w), counted, memory)
+        for move in moves:  # popped, so that no block lives on into the next
+            theta.lift(zs.pop(0), onto=move)
     return [A.level.leave(move) / len(A) for move in moves]
 
 
-def chunk(memory: int, m: int, n: int) -> int:
-    """Return how many directions, in whole blocks, have room for m particles and n data rows.
+def transport(zs: list[Tensor], w: Tensor, counted: Index, memory: int) -> None:
+    """Replace each z by T(z) − z, in place, where T maps the counted values of the first to w.
 
-    A value of a particle takes BYTES at most while it is mapped, a value of the data
-    twice four: it and its sorted copy.
+    Rows, which are directions, are independent: as many at a time as have room in ``memory``.
     """
-    return max(1, memory // (BLOCK * (64 * m + 8 * n))) * BLOCK
+    for rows in slices(len(w), chunk_size(memory, sum(z.shape[1] for z in zs), w.shape[1])):
+        T = SortedMap.between(zs[0][rows, counted], w[rows])
+        for z in zs:
+            z[rows] = T(z[rows]) - z[rows]
+
+
+def chunk_size(memory: int, m: int, n: int) -> int:
+    """Return how many directions can be mapped at a time with m particles and n data rows.
+
+    A block holds four bytes for each value. A value that is being mapped takes 4 more of the data
+    (the sorted copy) and about 60 more of a particle (the sorted copy, two indices and what stands
+    there, the rank in float64); counted here with what the allocator was seen to keep.
+    """
+    block = 4 * BLOCK * (m + n)
+    return min(max(1, (memory - block) // (110 * m + 16 * n)), BLOCK)

@@ -15,7 +15,7 @@ class Target(Protocol):
         """Return the rows that one step sees, with shape (D, N)."""
 
     def rows(self, rng: np.random.Generator, n: int) -> Tensor:
-        """Draw n rows with replacement, with shape (D, n)."""
+        """Draw n rows, each about as often as any other, with shape (D, n)."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,16 @@ class ArrayTarget:
         return self._pick(rng.choice(n, self.batch_size, replace=False))
 
     def rows(self, rng: np.random.Generator, n: int) -> Tensor:
-        """Draw n rows with replacement."""
-        return self._pick(rng.integers(self.z.shape[1], size=n))
+        """Draw n rows: all of them as often as n allows, then some without replacement.
+
+        The paper draws with replacement. But the noise of such a draw is noise in p₀(y), and the
+        amplifier ξ amplifies it: a class with too many particles has to give some to its
+        neighbours. See "Initial conditions" in docs/paper.md for figures.
+        """
+        often, rest = divmod(n, self.z.shape[1])
+        all_rows = np.arange(self.z.shape[1])
+        some_rows = rng.choice(self.z.shape[1], rest, replace=False)
+        return self._pick(rng.permutation(np.concatenate([np.tile(all_rows, often), some_rows])))
 
     def _pick(self, index: np.ndarray) -> Tensor:
         return self.z[:, torch.from_numpy(index).to(self.z.device)]
