@@ -22,16 +22,13 @@ class Kind:
 
 
 def check_numbers(x: Any, name: str) -> tuple[Tensor, Kind]:
-    """Return real numbers as a new tensor of any shape, in at least the precision of float32."""
+    """Return real numbers as a tensor of any shape, in at least the precision of float32."""
     if isinstance(x, Tensor):
         kind = Kind(x.dtype if x.is_floating_point() else torch.float32, x.device)
         values = x.detach()
     else:
-        if hasattr(x, "toarray"):
-            raise TypeError(f"{name} is sparse: a dense array is required, pass {name}.toarray()")
-        array = np.asarray(x)
-        numeric = array.dtype.kind in "biufc"
-        wide = np.result_type(array, np.float32) if numeric else np.dtype(np.float64)
+        array = _numeric_array(x, name)
+        wide = np.result_type(array, np.float32)
         values = torch.from_numpy(np.array(array, dtype=np.float64 if wide.char == "g" else wide))
         kind = Kind(values.dtype if array.dtype.kind == "f" else torch.float32, None)
     if values.is_complex():
@@ -221,6 +218,19 @@ def check_device(device: Any) -> torch.device:
             f"device={device!r} cannot be used here ({error}): pass device='cpu'"
         ) from error
     return torch.device(device)
+
+
+def _numeric_array(x: Any, name: str) -> np.ndarray:
+    if hasattr(x, "toarray"):
+        raise TypeError(f"{name} is sparse: a dense array is required, pass {name}.toarray()")
+    array = np.asarray(x)
+    if array.dtype.kind in "biufc":
+        return array
+    try:
+        return array.astype(np.float64)
+    except (ValueError, TypeError) as error:
+        message = f"{name} must be numbers ({error}): encode what is not, or drop it"
+        raise type(error)(message) from error
 
 
 def _float32(values: Tensor, name: str) -> Tensor:

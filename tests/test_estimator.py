@@ -1,0 +1,173 @@
+import doctest
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+from sliceflow import SlicedFlow, Stage, estimator
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+IMAGES = RNG.normal(size=(40, 2, 6, 6)).astype(np.float32)
+LABELS = np.array(["cat", "dog", "eel"])[RNG.integers(3, size=60)]
+MASK = np.array([True, False, False])
+
+
+def quick(**parameters):
+    return SlicedFlow(**{"schedule": 3, "n_directions": 16, "random_state": 0} | parameters)
+
+
+# scikit-learn's own checks. Expected failures would stand here, by name and with the reason.
+EXPECTED_FAILURES: dict[str, str] = {}
+
+
+@pytest.mark.filterwarnings("ignore:Estimator SlicedFlow does not inherit:UserWarning")
+def test_scikit_learns_checks():
+    """All of them, but the one that needs SCIPY_ARRAY_API to be set skips itself."""
+    results = check_estimator(
+        quick(random_state=None), expected_failed_checks=EXPECTED_FAILURES, on_skip=None
+    )
+    skipped = [r["check_name"] for r in results if r["status"] == "skipped"]
+    assert skipped == ["check_array_api_input"]
+    assert len(results) > 30
+
+
+def test_clone_keeps_parameters():
+    model = quick(amplifier=3.0, schedule=[Stage(2, 3, 3)])
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_parameters_are_stored_as_given():
+    schedule = [Stage(2)]
+    assert SlicedFlow(schedule=schedule).schedule is schedule
+    assert SlicedFlow().set_params(n_directions=7).n_directions == 7
+    assert repr(SlicedFlow(n_directions=7)) == "SlicedFlow(n_directions=7)"
+
+
+def test_importing_sliceflow_does_not_import_scikit_learn():
+    command = "import sliceflow, sys; sys.exit('sklearn' in sys.modules or 'scipy' in sys.modules)"
+    subprocess.run([sys.executable, "-c", command], check=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_in_arrays_out(dtype):
+    model = quick().fit(X.astype(dtype))
+    for x in (model.particles_, model.sample(60)):
+        assert type(x) is np.ndarray
+        assert x.dtype == dtype
+        assert x.shape == (60, 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_tensors_in_tensors_out(dtype):
+    model = quick().fit(torch.from_numpy(X).to(dtype))
+    for x in (model.particles_, model.sample(60)):
+        assert type(x) is torch.Tensor
+        assert x.dtype == dtype
+        assert x.shape == (60, 3)
+    arrays = quick().fit(X.astype(str(dtype).removeprefix("torch.")))
+    np.testing.assert_array_equal(arrays.particles_, model.particles_)
+
+
+def test_integers_in_floats_out():
+    assert quick().fit(np.arange(20).reshape(10, 2) % 7).sample(2).dtype == np.float32
+
+
+def test_images_in_images_out():
+    schedule = [Stage(1, 1, 1), Stage(1, 3, 3), Stage(1, 6, 3)]
+    model = quick(schedule=schedule, n_particles=30).fit(IMAGES)
+    assert model.particles_.shape == (30, 2, 6, 6)
+    assert model.sample(5).shape == (5, 2, 6, 6)
+
+
+def test_same_seed_same_bits():
+    one, two = quick().fit(X), quick().fit(X)
+    np.testing.assert_array_equal(one.particles_, two.particles_)
+    np.testing.assert_array_equal(one.sample(9), two.sample(9))
+    assert not np.array_equal(one.sample(9), one.sample(9, random_state=5))
+    assert not np.array_equal(one.particles_, quick(random_state=1).fit(X).particles_)
+
+
+def test_no_global_random_state():
+    before = np.random.get_state()[1].copy(), torch.get_rng_state()  # noqa: NPY002
+    quick(random_state=None).fit(X).sample(3)
+    np.testing.assert_array_equal(np.random.get_state()[1], before[0])  # noqa: NPY002
+    assert torch.equal(torch.get_rng_state(), before[1])
+
+
+@pytest.mark.parametrize("y", [LABELS, LABELS == "cat", np.unique(LABELS, return_inverse=True)[1]])
+def test_labels(y):
+    model = quick().fit(X, y)
+    assert set(model.classes_) == set(y)
+    np.testing.assert_array_equal(np.sort(model.conditions_), np.sort(y))
+    assert model.sample(4, y=y[0]).shape == (4, 3)
+    assert model.sample(4, y=y[:4]).shape == (4, 3)
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_columns(width):
+    y = RNG.normal(size=(60, width))
+    model = quick().fit(X, y)
+    assert model.conditions_.shape == (60, width)
+    one = y[0] if width > 1 else y[0, 0]
+    assert model.sample(4, y=one).shape == (4, 3)
+    assert model.sample(4, y=y[:4]).shape == (4, 3)
+
+
+@pytest.mark.parametrize("make", [np.asarray, torch.as_tensor])
+def test_observed_values_come_back_bit_for_bit(make):
+    model = quick(observed=MASK).fit(make(X))
+    given = make(np.where(MASK, X[:7], np.nan))
+    x = model.sample(7, y=given)
+    np.testing.assert_array_equal(x[:, 0], X[:7, 0])
+    assert np.isfinite(np.asarray(x)).all()
+    assert (model.sample(5, y=given[0])[:, 0] == X[0, 0]).all()
+
+
+def test_observed_pixels_come_back_bit_for_bit():
+    mask = np.zeros((2, 6, 6), dtype=bool)
+    mask[:, :, :3] = True
+    model = quick(observed=mask, schedule=[Stage(2, 6, 3)]).fit(IMAGES)
+    np.testing.assert_array_equal(model.sample(4, y=IMAGES[:4])[:, mask], IMAGES[:4, mask])
+
+
+def test_labels_decide_where_samples_go():
+    """Two classes side by side: samples of each must be where its data is."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=1000)
+    x = rng.normal(size=(1000, 2)) + 5 * np.stack([y, -y], axis=1)
+    model = SlicedFlow(schedule=60, n_directions=64, random_state=0).fit(x, y)
+    for label in (0, 1):
+        samples = model.sample(500, y=label)
+        np.testing.assert_allclose(samples.mean(axis=0), x[y == label].mean(axis=0), atol=0.3)
+        np.testing.assert_allclose(samples.std(axis=0), x[y == label].std(axis=0), atol=0.25)
+
+
+def test_a_condition_of_no_weight_is_ignored():
+    """ξ = 0 falls back to p(x), as the paper says."""
+    y = RNG.normal(size=60)
+    model = quick(amplifier=0.0).fit(X, y)
+    np.testing.assert_array_equal(model.sample(9, y=-3.0), model.sample(9, y=3.0))
+    np.testing.assert_allclose(np.sort(model.conditions_[:, 0]), np.sort(y), rtol=1e-6)
+
+
+def test_a_fitted_model_survives_a_pickle():
+    model = quick().fit(X, LABELS)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.sample(5, y="cat"), model.sample(5, y="cat"))
+
+
+def test_progress_is_shown_when_asked(capsys):
+    quick().fit(X)
+    assert capsys.readouterr().err == ""
+    quick(verbose=True, schedule=[Stage(2), Stage(3)]).fit(X)
+    assert "stage 2/2: 100%" in capsys.readouterr().err
+
+
+def test_the_docstrings_example():
+    assert doctest.testmod(estimator).failed == 0

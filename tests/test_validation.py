@@ -1,0 +1,169 @@
+"""Bad input at the door: each error says what is wrong and names the fix."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+
+from sliceflow import SlicedFlow, Stage
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(30, 3))
+IMAGES = RNG.normal(size=(10, 1, 6, 6))
+Y = RNG.integers(3, size=30)
+
+
+def spoiled(value, index=(4, 1)):
+    x = X.copy()
+    x[index] = value
+    return x
+
+
+BAD_DATA = {
+    "NaN": (spoiled(np.nan), None, "NaN: drop or fill"),
+    "infinity": (spoiled(np.inf), None, "infinity: drop .* or clip"),
+    "too large": (spoiled(1e300), None, "too large for float32: rescale"),
+    "empty": (X[:0], None, "n_samples=0 .* Give more rows"),
+    "one row": (X[:1], None, "n_samples=1 .* Give more rows"),
+    "no columns": (X[:, :0], None, r"0 feature\(s\) .* at least one column"),
+    "constant column": (spoiled(7.0, (slice(None), 1)), None, r"column\(s\) \[1\].* Drop them"),
+    "one dimension": (X[:, 0], None, "Reshape your data"),
+    "no channels": (IMAGES[:, 0], None, "channel axis"),
+    "five dimensions": (IMAGES[None], None, r"table \(n, d\) or images"),
+    "complex": (X + 1j, None, "Complex data not supported: pass x.real"),
+    "complex tensor": (torch.from_numpy(X + 1j), None, "Complex data not supported: pass x.real"),
+    "sparse": (scipy.sparse.csr_array(X), None, "pass x.toarray"),
+    "strings": (np.array([["a", "b"], ["c", "d"]]), None, "encode what is not"),
+    "nothing": (None, None, r"give a table \(n, d\)"),
+    "short y": (X, Y[:-1], "one y for each row of x"),
+    "scalar y": (X, 3, "one y for each row of x"),
+    "NaN in y": (X, np.where(Y == 0, np.nan, Y), "y contains NaN: drop or fill"),
+    "infinity in y": (X, np.where(Y == 0, np.inf, Y), "y contains infinity"),
+    "complex y": (X, Y + 1j, "Complex data not supported: pass y.real"),
+    "constant y": (X, np.full(30, 0.5), "constant column.* drop it"),
+    "one class": (X, np.zeros(30, dtype=int), "one class, .* leave y out"),
+    "labels in columns": (X, np.stack([Y, Y], axis=1), "pass y.ravel"),
+}
+
+
+@pytest.mark.parametrize(("x", "y", "message"), BAD_DATA.values(), ids=BAD_DATA)
+def test_bad_data(x, y, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        SlicedFlow(schedule=1).fit(x, y)
+
+
+BAD_PARAMETERS = {
+    "n_particles=1": ({"n_particles": 1}, "pass n_particles=2 or more"),
+    "n_particles=2.5": ({"n_particles": 2.5}, "must be an integer"),
+    "n_directions=0": ({"n_directions": 0}, "pass n_directions=1 or more"),
+    "schedule=0": ({"schedule": 0}, "pass schedule=1 or more"),
+    "schedule=[]": ({"schedule": []}, "at least one Stage"),
+    "schedule=[3]": ({"schedule": [3]}, "give Stage"),
+    "no steps": ({"schedule": [Stage(0)]}, "pass Stage.steps=1 or more"),
+    "no patch": ({"schedule": [Stage(1, 2, 0)]}, "pass Stage.patch=1 or more"),
+    "levels of a table": ({"schedule": [Stage(1, 2, 2)]}, "leave the resolution out"),
+    "step_size=0": ({"step_size": 0}, "finite and > 0"),
+    "step_size=nan": ({"step_size": np.nan}, "finite and > 0"),
+    "amplifier=-1": ({"amplifier": -1}, "finite and >= 0"),
+    "amplifier='ten'": ({"amplifier": "ten"}, "must be a number"),
+    "entropy=-1": ({"entropy": -1}, "finite and >= 0"),
+    "batch_size=1": ({"batch_size": 1}, "pass batch_size=2 or more"),
+    "n_cdf=1": ({"n_cdf": 1}, "pass n_cdf=2 or more"),
+    "memory=0": ({"memory": 0}, "pass memory=1 or more"),
+    "device": ({"device": "abacus"}, "pass device='cpu'"),
+    "random_state": ({"random_state": -1}, "pass random_state=0 or more"),
+}
+
+
+@pytest.mark.parametrize(("parameters", "message"), BAD_PARAMETERS.values(), ids=BAD_PARAMETERS)
+def test_bad_parameters(parameters, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        SlicedFlow(**{"schedule": 1} | parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("mask", "y", "message"),
+    [
+        (np.array([True, False, False]), Y, "give one of them"),
+        (np.array([1, 0, 0]), None, "pass booleans"),
+        (np.array([True, False]), None, "one for each value"),
+        (np.array([True, True, True]), None, "leave it out"),
+        (np.array([False, False, False]), None, "mark some"),
+    ],
+)
+def test_bad_masks(mask, y, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        SlicedFlow(schedule=1, observed=mask).fit(X, y)
+
+
+def test_level_larger_than_the_image():
+    with pytest.raises(ValueError, match="pass at most 6"):
+        SlicedFlow(schedule=[Stage(1, 7, 3)]).fit(IMAGES)
+
+
+def fitted(y=None, **parameters):
+    return SlicedFlow(schedule=1, n_directions=2, random_state=0, **parameters).fit(X, y)
+
+
+MASK = np.array([True, False, False])
+BAD_SAMPLES = {
+    "not fitted": (SlicedFlow(), 3, None, "call fit"),
+    "n=0": (fitted(), 0, None, "pass n=1 or more"),
+    "n='3'": (fitted(), "3", None, "must be an integer"),
+    "y without a condition": (fitted(), 3, 1, "unconditional: fit"),
+    "no label": (fitted(Y), 3, None, r"pass y, one of \[0, 1, 2\]"),
+    "unknown label": (fitted(Y), 3, 7, r"unknown labels \[7\]: the model has \[0, 1, 2\]"),
+    "two labels for three": (fitted(Y), 3, [0, 1], r"or \(3,\)"),
+    "no columns": (fitted(X[:, :2]), 3, None, "pass y, the value"),
+    "wrong columns": (fitted(X[:, :2]), 3, [1.0, 2.0, 3.0], r"give \(2,\) for all"),
+    "NaN in columns": (fitted(X[:, :2]), 3, [1.0, np.nan], "NaN"),
+    "no rows": (fitted(observed=MASK), 3, None, "pass y, rows"),
+    "short rows": (fitted(observed=MASK), 3, [1.0, 2.0], r"give \(3,\) for all"),
+    "NaN in rows": (fitted(observed=MASK), 3, [np.nan, 2.0, 3.0], "where observed, contains NaN"),
+}
+
+
+@pytest.mark.parametrize(("model", "n", "y", "message"), BAD_SAMPLES.values(), ids=BAD_SAMPLES)
+def test_bad_samples(model, n, y, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.sample(n, y=y)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        X.tolist(),
+        X.astype(object),
+        X.astype(">f8"),
+        X.astype(np.longdouble),
+        X.astype(np.float16),
+        X[::-1, ::-1],
+        np.asfortranarray(X),
+        torch.from_numpy(X).requires_grad_(),
+        torch.from_numpy(X).to(torch.bfloat16),
+    ],
+    ids=["list", "objects", "big endian", "long double", "half", "reversed", "fortran",
+         "with gradient", "bfloat16"],
+)  # fmt: skip
+def test_unusual_input_is_taken(x):
+    assert SlicedFlow(schedule=1, random_state=0).fit(x).sample(2).shape == (2, 3)
+
+
+def test_read_only_input_is_taken():
+    x = X.copy()
+    x.flags.writeable = False
+    SlicedFlow(schedule=1).fit(x)
+
+
+def test_input_is_not_changed():
+    x, before = torch.from_numpy(X.copy()).float(), torch.from_numpy(X).float()
+    SlicedFlow(schedule=2).fit(x)
+    assert torch.equal(x, before)
+
+
+def test_small_and_constant_problems_do_not_break():
+    """Two rows, two particles, constant pixels: legal, and must stay finite."""
+    model = SlicedFlow(schedule=5, n_particles=2, random_state=0).fit(X[:2])
+    assert np.isfinite(model.particles_).all()
+    images = np.zeros((4, 1, 5, 5))
+    assert np.isfinite(SlicedFlow(schedule=[Stage(2, 5, 3)]).fit(images).particles_).all()
