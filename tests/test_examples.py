@@ -1,0 +1,47 @@
+"""The examples run, and show what they claim: at the size they claim it, so they are slow."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def run(name, *arguments):
+    command = [sys.executable, EXAMPLES / name, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def numbers(line):
+    return [float(word) for word in re.findall(r"-?\d+\.?\d*", line)]
+
+
+@pytest.mark.slow
+def test_it_converges():
+    """Within 1.5 of the distance between two fresh samples."""
+    lines = run("convergence.py").splitlines()
+    ratios = [numbers(line)[-1] for line in lines if line.startswith(("eight", "check"))]
+    assert len(ratios) == 4
+    assert max(ratios) <= 1.5
+
+
+@pytest.mark.slow
+def test_a_larger_amplifier_comes_nearer_to_the_ideal_flows(tmp_path):
+    out = tmp_path / "figure.png"
+    lines = run("illustrations.py", "--out", out).splitlines()[-4:]
+    assert out.stat().st_size > 50_000
+    table = [numbers(line) for line in lines]
+    assert [row[0] for row in table] == [1, 2, 5, 10]
+    for column in (1, 2):
+        values = [row[column] for row in table]
+        assert values == sorted(values, reverse=True)
+
+
+@pytest.mark.slow
+def test_matched_conditions_bear_a_large_amplifier():
+    rows = [numbers(line) for line in run("initial_conditions.py").splitlines()[1:]]
+    matched, drawn = ({int(row[0]): row[i] for row in rows} for i in (1, 2))
+    assert matched[10] < drawn[10] / 2
