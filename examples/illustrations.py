@@ -97,7 +97,7 @@ def draw(path):
             axis.set_xlabel(f"step {step}", fontsize=8)
         line[0].set_title(title, loc="left", fontsize=11)
     figure.tight_layout()
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=90)
 
 
 def amplifier_table(n=5_000):
