@@ -1,5 +1,7 @@
 """Laws that hold for every law of directions, and local directions against dense ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import oracles
 import pytest
@@ -57,13 +59,20 @@ def test_lift_is_the_adjoint_of_project(laws, data, seed, h, m):
 @LAWS
 @given(data=st.data(), seed=seeds, h=st.integers(1, 20))
 def test_directions_have_unit_norm(laws, data, seed, h):
+    """θ_x and θ_y together, before the amplifier."""
+    law = replace(data.draw(laws), amplifier=1.0)
+    norms = dense(drawn(law, seed, h)).norm(dim=1)
+    torch.testing.assert_close(norms, torch.ones(h, dtype=torch.float64))
+
+
+@LAWS
+@given(data=st.data(), seed=seeds, h=st.integers(1, 20))
+def test_the_amplifier_amplifies_conditions_alone(laws, data, seed, h):
     law = data.draw(laws)
-    theta = dense(drawn(law, seed, h))
-    if law.l and law.amplifier < 1e-3:
-        return  # too small to take it back
-    if law.l:
-        theta[:, -law.l :] /= law.amplifier
-    torch.testing.assert_close(theta.norm(dim=1), torch.ones(h, dtype=torch.float64))
+    theta, plain = dense(drawn(law, seed, h)), dense(drawn(replace(law, amplifier=1.0), seed, h))
+    d = dimension(law) - law.l
+    assert torch.equal(theta[:, :d], plain[:, :d])
+    torch.testing.assert_close(theta[:, d:], law.amplifier * plain[:, d:])
 
 
 @LAWS

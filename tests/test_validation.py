@@ -61,6 +61,7 @@ BAD_PARAMETERS = {
     "schedule=[3]": ({"schedule": [3]}, "give Stage"),
     "no steps": ({"schedule": [Stage(0)]}, "pass Stage.steps=1 or more"),
     "no patch": ({"schedule": [Stage(1, 2, 0)]}, "pass Stage.patch=1 or more"),
+    "patch without level": ({"schedule": [Stage(1, patch=2)]}, "give its resolution"),
     "levels of a table": ({"schedule": [Stage(1, 2, 2)]}, "leave the resolution out"),
     "step_size=0": ({"step_size": 0}, "finite and > 0"),
     "step_size=nan": ({"step_size": np.nan}, "finite and > 0"),
@@ -97,7 +98,7 @@ def test_bad_masks(mask, y, message):
 
 
 def test_level_larger_than_the_image():
-    with pytest.raises(ValueError, match="pass at most 6"):
+    with pytest.raises(ValueError, match="at most 6"):
         SlicedFlow(schedule=[Stage(1, 7, 3)]).fit(IMAGES)
 
 

@@ -74,14 +74,14 @@ class SlicedFlow(Parameters):
         The particles after `fit`: the paper's batched samples.
     conditions_ : array or None
         Their labels or columns, which follow those of the data.
-    classes_ : array
-        The labels, if y was labels.
+    classes_ : array or None
+        The labels that occur in y, if it is labels.
     flow_ : Flow
         The flow, ready to be run again.
     seed_ : int
         The seed used.
     n_features_in_ : int
-        The number of columns, or of channels if x was images.
+        The number of values in a row of x.
 
     Examples
     --------
@@ -186,7 +186,8 @@ class SlicedFlow(Parameters):
         """Check the parameters and make the flow for these rows."""
         shape, device = tuple(rows.shape[1:]), check_device(self.device)
         condition, y = self._condition(shape, len(rows), y)
-        data = condition.join(rows.flatten(1).T.contiguous(), y).to(device)
+        y = None if y is None else y.to(device)
+        data = condition.join(rows.to(device).flatten(1).T.contiguous(), y)
         eta = self.step_size
         return Flow(
             ArrayTarget(data, check_optional_integer("batch_size", self.batch_size, 2)),
@@ -204,6 +205,7 @@ class SlicedFlow(Parameters):
 
     def _condition(self, shape: tuple[int, ...], n: int, y: Any) -> tuple[Condition, Tensor | None]:
         """Choose the condition by what is given, and write y as the tensor it joins."""
+        self.classes_: Any = None
         if self.observed is not None:
             if y is not None:
                 raise ValueError("observed and y are two conditions: give one of them")
@@ -226,11 +228,7 @@ class SlicedFlow(Parameters):
         for stage in self.schedule:
             if not isinstance(stage, Stage):
                 raise TypeError(f"schedule holds {stage!r}: give Stage(steps, resolution, patch)")
-            check_integer("Stage.steps", stage.steps, 1)
-            if stage.patch is not None:
-                check_integer("Stage.patch", stage.patch, 1)
-            if stage.resolution is not None:
-                _check_resolution(stage.resolution, shape)
+            _check_stage(stage, shape)
         return tuple(self.schedule)
 
     def _given(self, n: int, y: Any) -> Tensor:
@@ -258,15 +256,23 @@ class SlicedFlow(Parameters):
             return flow.run(state, [progress])
 
 
-def _check_resolution(resolution: int, shape: tuple[int, ...]) -> None:
+def _check_stage(stage: Stage, shape: tuple[int, ...]) -> None:
+    """Refuse a stage that does not fit x of this shape."""
+    check_integer("Stage.steps", stage.steps, 1)
+    if stage.patch is not None:
+        check_integer("Stage.patch", stage.patch, 1)
+    if stage.resolution is None:
+        if stage.patch is not None:
+            raise ValueError(f"{stage} has a patch but no level: give its resolution too")
+        return
     if len(shape) != 3:
         raise ValueError(
-            f"Stage.resolution={resolution} needs images (n, C, h, w) but x is a table: "
-            "leave the resolution out, or reshape x to images"
+            f"{stage} needs images (n, C, h, w) but x is a table: leave the resolution out, "
+            "or reshape x to images"
         )
-    check_integer("Stage.resolution", resolution, 1)
-    if resolution > min(shape[1:]):
+    check_integer("Stage.resolution", stage.resolution, 1)
+    if stage.resolution > min(shape[1:]):
         raise ValueError(
-            f"Stage.resolution={resolution} is larger than the images, {shape[1:]}: "
-            f"pass at most {min(shape[1:])}"
+            f"{stage} is larger than the images, {shape[1:]}: "
+            f"pass a resolution of at most {min(shape[1:])}"
         )

@@ -130,12 +130,16 @@ class Flow:
         rng = generator(self.seed, Draw.DIRECTIONS, stage, 0 if self.fixed_directions else step)
         A = law.draw(rng, self.n_directions, state.particles)
         data = self.target.batch(generator(self.seed, Draw.BATCH, stage, step))
-        counted: Index = slice(None)
+        swarms = [state.particles, state.offline]
+        return velocities(A, swarms, data, self._counted(state), self.memory)
+
+    def _counted(self, state: State) -> Index:
+        """Return which particles F_p is estimated from."""
         m = state.particles.shape[1]
-        if self.n_cdf is not None and self.n_cdf < m:
-            rng = generator(self.seed, Draw.SUBSET, stage, step)
-            counted = torch.from_numpy(rng.choice(m, self.n_cdf, replace=False)).to(data.device)
-        return velocities(A, [state.particles, state.offline], data, counted, self.memory)
+        if self.n_cdf is None or self.n_cdf >= m:
+            return slice(None)
+        rng = generator(self.seed, Draw.SUBSET, state.stage, state.step)
+        return torch.from_numpy(rng.choice(m, self.n_cdf, replace=False))
 
     def _move(self, x: Tensor, v: Tensor, eta: float, rng: np.random.Generator) -> None:
         free = self.condition.free
@@ -156,13 +160,13 @@ def velocities(
     for rows in slices(len(A), BLOCK):
         theta = A.rows[rows]
         zs = [theta.project(u) for u in us]
-        transport(zs, theta.project(w), counted, memory)
+        displace(zs, theta.project(w), counted, memory)
         for move in moves:  # popped, so that no block lives on into the next
             theta.lift(zs.pop(0), onto=move)
     return [A.level.leave(move) / len(A) for move in moves]
 
 
-def transport(zs: list[Tensor], w: Tensor, counted: Index, memory: int) -> None:
+def displace(zs: list[Tensor], w: Tensor, counted: Index, memory: int) -> None:
     """Replace each z by T(z) − z, in place, where T maps the counted values of the first to w.
 
     Rows, which are directions, are independent: as many at a time as have room in ``memory``.
