@@ -39,23 +39,25 @@ def transport(p, q, value):
     return quantile(sorted(q), cdf(sorted(p), value))
 
 
-def cswf(X, Y, x, y, thetas, xi, eta):
+def cswf(X, Y, x, y, thetas, xi, eta, counted=None):
     """Algorithm 1 from given X_0 (M, d), Y_0 (M, l), data (N, d), (N, l).
 
-    ``thetas`` (K, H, d + l) holds the directions of each step. The paper prints the update as
-    X − η v̂, with a v̂ that has a minus of its own; the flow must go with the velocity, X + η v̂.
+    ``thetas`` (K, H, d + l) holds the directions of each step, ``counted`` (K, m) the particles
+    from which it estimates F_p: all, if not given. The paper prints the update as X − η v̂, with
+    a v̂ that has a minus of its own; the flow must go with the velocity, X + η v̂.
     """
     X = np.array(X, dtype=np.float64)
     M, d = X.shape
-    for step_thetas in thetas:
+    for k, step_thetas in enumerate(thetas):
         H = len(step_thetas)
+        subset = range(M) if counted is None else counted[k]
         v = np.zeros_like(X)
         for theta in step_thetas:
             theta_x, theta_y = theta[:d], theta[d:]
             q = [theta_x @ x_i + xi * (theta_y @ y_i) for x_i, y_i in zip(x, y, strict=True)]
             p = [theta_x @ X_j + xi * (theta_y @ Y_j) for X_j, Y_j in zip(X, Y, strict=True)]
             for j in range(M):
-                psi = p[j] - transport(p, q, p[j])
+                psi = p[j] - transport([p[i] for i in subset], q, p[j])
                 v[j] += -1 / H * psi * theta_x
         X = X + eta * v
     return X

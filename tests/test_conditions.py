@@ -44,7 +44,7 @@ def test_initial_conditions_are_those_of_the_data(condition, y, free, n):
 
 @pytest.mark.parametrize("n", [1, 5, 13])
 def test_rows_are_as_even_as_they_can_be(n):
-    drawn = ArrayTarget(torch.arange(6.0)[None]).rows(np.random.default_rng(0), n)
+    drawn = ArrayTarget(torch.arange(6.0)[None]).draw(np.random.default_rng(0), n)
     counts = np.bincount(drawn.squeeze(0).long(), minlength=6)
     assert counts.sum() == n
     assert counts.max() - counts.min() <= 1

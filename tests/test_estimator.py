@@ -47,6 +47,45 @@ def test_parameters_are_stored_as_given():
     assert SlicedFlow(schedule=schedule).schedule is schedule
     assert SlicedFlow().set_params(n_directions=7).n_directions == 7
     assert repr(SlicedFlow(n_directions=7)) == "SlicedFlow(n_directions=7)"
+    assert repr(pickle.loads(pickle.dumps(SlicedFlow()))) == "SlicedFlow()"
+
+
+def test_every_parameter_reaches_the_flow():
+    given = {
+        "n_directions": 7,
+        "step_size": 0.5,
+        "entropy": 0.25,
+        "fixed_directions": True,
+        "n_cdf": 9,
+        "memory": 12345,
+    }
+    schedule = (Stage(1), Stage(2))
+    model = SlicedFlow(**given, schedule=schedule, n_particles=11, batch_size=8, amplifier=3.0,
+                       random_state=4).fit(X, LABELS)  # fmt: skip
+    for name, value in given.items():
+        assert getattr(model.flow_, name) == value
+    assert (model.flow_.schedule, model.flow_.seed) == (schedule, 4)
+    assert model.flow_.target.batch_size == 8
+    assert model.flow_.condition.amplifier == 3
+    assert len(model.particles_) == len(model.conditions_) == 11
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was():
+    model = quick().fit(X, LABELS)
+    before = model.sample(5, y="cat")
+    model.set_params(n_particles=7, device="abacus")
+    with pytest.raises(ValueError, match="abacus"):
+        model.fit(X[:20])
+    np.testing.assert_array_equal(model.sample(5, y="cat"), before)
+
+
+def test_conditions_are_of_the_kind_of_y():
+    codes = np.unique(LABELS, return_inverse=True)[1]
+    assert type(quick().fit(X, torch.from_numpy(codes)).conditions_) is torch.Tensor
+    x = torch.from_numpy(X).half()
+    columns = quick().fit(x, 1e6 * X[:, 0]).conditions_
+    assert columns.dtype == np.float64
+    np.testing.assert_allclose(np.sort(columns), np.sort(1e6 * X[:, 0]), rtol=1e-6)
 
 
 def test_importing_sliceflow_does_not_import_scikit_learn():
@@ -153,7 +192,15 @@ def test_a_condition_of_no_weight_is_ignored():
     y = RNG.normal(size=60)
     model = quick(amplifier=0.0).fit(X, y)
     np.testing.assert_array_equal(model.sample(9, y=-3.0), model.sample(9, y=3.0))
-    np.testing.assert_allclose(np.sort(model.conditions_[:, 0]), np.sort(y), rtol=1e-6)
+    np.testing.assert_allclose(np.sort(model.conditions_), np.sort(y), rtol=1e-6)
+
+
+def test_the_model_keeps_a_copy_of_the_data():
+    x = torch.randn(50, 1)
+    model = quick().fit(x)
+    before = model.sample(5)
+    x.zero_()
+    assert torch.equal(model.sample(5), before)
 
 
 def test_a_fitted_model_survives_a_pickle():

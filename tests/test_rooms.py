@@ -46,7 +46,7 @@ def imported_rooms(path):
             names = [alias.name for alias in node.names]
         else:
             continue
-        yield from (n.removeprefix("sliceflow.") for n in names if n.startswith("sliceflow."))
+        yield from (n.removeprefix("sliceflow.") for n in names if n.split(".")[0] == "sliceflow")
 
 
 def test_every_file_has_its_place():

@@ -132,6 +132,37 @@ def test_rows_do_not_meet(p, q):
     assert torch.equal(both(torch.cat([p, p]))[:1], alone)
 
 
-def test_sort_on_another_device_is_torchs():
+def test_sort_is_torchs():
     z = torch.randn(3, 50)
     assert torch.equal(sort(z), z.sort(dim=-1).values)
+
+
+def test_other_devices_sort_for_themselves():
+    """No such device is at hand; a meta tensor has no values, but cannot go through NumPy."""
+    assert sort(torch.empty(3, 50, device="meta")).shape == (3, 50)
+
+
+@pytest.mark.parametrize("n", [49, 98, 1000, 10_007])
+def test_equal_sizes_pair_the_order_for_any_n(n):
+    """Where (i/n)·n rounds below i too."""
+    q = sort(torch.from_numpy(np.random.default_rng(n).standard_normal((20, n))).float())
+    p = torch.arange(float(n)).expand(20, -1).contiguous()
+    out = SortedMap(p, q)(p)
+    assert (out.diff() >= 0).all()
+    torch.testing.assert_close(out, q)
+
+
+def test_ranks_beyond_the_integers_of_float32():
+    n = 2**24 + 2
+    z = torch.zeros(1, n)
+    z[0, -1] = 1
+    assert cdf(z, torch.ones(1, 1)).item() * n == pytest.approx(n - 1, abs=1e-6)
+
+
+@pytest.mark.parametrize("m", [7, 14, 28, 49])
+def test_the_map_is_monotone_where_interpolation_rounds_up(m):
+    """low + f·(high − low) may exceed high by a bit; then the next value would be lower."""
+    rng = np.random.default_rng(0)
+    p, q = (sort(torch.from_numpy(rng.standard_normal((5000, m))).float()) for _ in "pq")
+    below, above = (torch.nextafter(p, torch.tensor(end)) for end in (-9.0, 9.0))
+    assert (SortedMap(p, q)(sort(torch.cat([p, below, above], dim=1))).diff() >= 0).all()

@@ -22,7 +22,10 @@ def spoiled(value, index=(4, 1)):
 BAD_DATA = {
     "NaN": (spoiled(np.nan), None, "NaN: drop or fill"),
     "infinity": (spoiled(np.inf), None, "infinity: drop .* or clip"),
-    "too large": (spoiled(1e300), None, "too large for float32: rescale"),
+    "too large": (spoiled(1e30), None, "too large for float32: rescale"),
+    "constant in float32": (1.7e9 + X, None, "as float32.* subtract their mean"),
+    "dates": (np.array(["2026-01-01", "2026-01-02"], "M8[D]")[:, None], None, "as numbers"),
+    "sparse tensor": (torch.from_numpy(X).to_sparse(), None, "pass x.to_dense"),
     "empty": (X[:0], None, "n_samples=0 .* Give more rows"),
     "one row": (X[:1], None, "n_samples=1 .* Give more rows"),
     "no columns": (X[:, :0], None, r"0 feature\(s\) .* at least one column"),
@@ -42,6 +45,11 @@ BAD_DATA = {
     "complex y": (X, Y + 1j, "Complex data not supported: pass y.real"),
     "constant y": (X, np.full(30, 0.5), "constant column.* drop it"),
     "one class": (X, np.zeros(30, dtype=int), "one class, .* leave y out"),
+    "no columns in y": (X, X[:, :0], "no columns: leave it out"),
+    "missing labels": (X, np.array(["a", None] * 15), "missing values or labels of several"),
+    "mixed labels": (X, np.array(["a", 1] * 15, dtype=object), "missing values or labels of sev"),
+    "missing numbers": (X, np.array([1.0, None] * 15, dtype=object), "NaN: drop or fill"),
+    "dates in y": (X, np.arange(30).astype("M8[D]"), "give strings or integers"),
     "labels in columns": (X, np.stack([Y, Y], axis=1), "pass y.ravel"),
 }
 
@@ -59,18 +67,18 @@ BAD_PARAMETERS = {
     "schedule=0": ({"schedule": 0}, "pass schedule=1 or more"),
     "schedule=[]": ({"schedule": []}, "at least one Stage"),
     "schedule=[3]": ({"schedule": [3]}, "give Stage"),
-    "no steps": ({"schedule": [Stage(0)]}, "pass Stage.steps=1 or more"),
-    "no patch": ({"schedule": [Stage(1, 2, 0)]}, "pass Stage.patch=1 or more"),
-    "patch without level": ({"schedule": [Stage(1, patch=2)]}, "give its resolution"),
-    "levels of a table": ({"schedule": [Stage(1, 2, 2)]}, "leave the resolution out"),
+    "levels of a table": ({"schedule": [Stage(1, 2, 2)]}, "x is a table: leave it out"),
     "step_size=0": ({"step_size": 0}, "finite and > 0"),
     "step_size=nan": ({"step_size": np.nan}, "finite and > 0"),
     "amplifier=-1": ({"amplifier": -1}, "finite and >= 0"),
     "amplifier='ten'": ({"amplifier": "ten"}, "must be a number"),
+    "fixed_directions='no'": ({"fixed_directions": "no"}, "True or False"),
     "entropy=-1": ({"entropy": -1}, "finite and >= 0"),
     "batch_size=1": ({"batch_size": 1}, "pass batch_size=2 or more"),
     "n_cdf=1": ({"n_cdf": 1}, "pass n_cdf=2 or more"),
     "memory=0": ({"memory": 0}, "pass memory=1 or more"),
+    "no device": ({"device": None}, "pass device='cpu'"),
+    "meta device": ({"device": "meta"}, "pass device='cpu'"),
     "device": ({"device": "abacus"}, "pass device='cpu'"),
     "random_state": ({"random_state": -1}, "pass random_state=0 or more"),
 }
@@ -80,6 +88,21 @@ BAD_PARAMETERS = {
 def test_bad_parameters(parameters, message):
     with pytest.raises((ValueError, TypeError), match=message):
         SlicedFlow(**{"schedule": 1} | parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"steps": 0}, "pass steps=1 or more"),
+        ({"steps": 1.5}, "must be an integer"),
+        ({"steps": 1, "resolution": 0}, "pass resolution=1 or more"),
+        ({"steps": 1, "resolution": 2, "patch": 0}, "pass patch=1 or more"),
+        ({"steps": 1, "patch": 2}, "give its resolution"),
+    ],
+)
+def test_bad_stages(arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        Stage(**arguments)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +140,8 @@ BAD_SAMPLES = {
     "two labels for three": (fitted(Y), 3, [0, 1], r"or \(3,\)"),
     "no columns": (fitted(X[:, :2]), 3, None, "pass y, the value"),
     "wrong columns": (fitted(X[:, :2]), 3, [1.0, 2.0, 3.0], r"give \(2,\) for all"),
+    "a table for one column": (fitted(X[:, 0]), 6, np.zeros((2, 3)), r"or \(6, 1\)"),
+    "too large columns": (fitted(X[:, :2]), 3, [1.0, 1e30], "too large for float32"),
     "NaN in columns": (fitted(X[:, :2]), 3, [1.0, np.nan], "NaN"),
     "no rows": (fitted(observed=MASK), 3, None, "pass y, rows"),
     "short rows": (fitted(observed=MASK), 3, [1.0, 2.0], r"give \(3,\) for all"),
@@ -148,6 +173,13 @@ def test_bad_samples(model, n, y, message):
 )  # fmt: skip
 def test_unusual_input_is_taken(x):
     assert SlicedFlow(schedule=1, random_state=0).fit(x).sample(2).shape == (2, 3)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_the_same_dtype_comes_back(dtype):
+    assert SlicedFlow(schedule=1).fit(X.astype(dtype)).particles_.dtype == dtype
+    tensor = torch.from_numpy(X.astype(dtype))
+    assert SlicedFlow(schedule=1).fit(tensor).particles_.dtype == tensor.dtype
 
 
 def test_read_only_input_is_taken():

@@ -27,5 +27,5 @@ class Parameters:
 
     def __repr__(self) -> str:
         defaults = self._defaults()
-        changed = {k: v for k, v in self.get_params().items() if v is not defaults[k]}
+        changed = {k: v for k, v in self.get_params().items() if repr(v) != repr(defaults[k])}
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in changed.items())})"

@@ -1,11 +1,14 @@
 """Checks at the door: what is wrong, and how to mend it. Nothing below the door checks again."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
+
+LARGEST = 1e18
+"""Sums of squares of such numbers are still finite in float32."""
 
 
 @dataclass(frozen=True)
@@ -15,30 +18,38 @@ class Kind:
     dtype: torch.dtype
     device: torch.device | None  # None: a NumPy array
 
+    @classmethod
+    def of(cls, x: Any) -> Self:
+        """Return the kind of ``x``; of integers it is float32."""
+        if isinstance(x, Tensor):
+            return cls(x.dtype if x.is_floating_point() else torch.float32, x.device)
+        floats = {"e": torch.float16, "d": torch.float64, "g": torch.float64}
+        return cls(floats.get(np.asarray(x).dtype.char, torch.float32), None)
+
     def back(self, x: Tensor) -> Any:
         """Return ``x`` as such an array."""
         x = x.to(self.device or "cpu", self.dtype).contiguous()
         return x.numpy() if self.device is None else x
 
 
-def check_numbers(x: Any, name: str) -> tuple[Tensor, Kind]:
+def check_numbers(x: Any, name: str) -> Tensor:
     """Return real numbers as a tensor of any shape, in at least the precision of float32."""
     if isinstance(x, Tensor):
-        kind = Kind(x.dtype if x.is_floating_point() else torch.float32, x.device)
+        if x.layout != torch.strided:
+            raise TypeError(f"{name} is sparse: a dense tensor is required, pass {name}.to_dense()")
         values = x.detach()
     else:
         array = _numeric_array(x, name)
         wide = np.result_type(array, np.float32)
         values = torch.from_numpy(np.array(array, dtype=np.float64 if wide.char == "g" else wide))
-        kind = Kind(values.dtype if array.dtype.kind == "f" else torch.float32, None)
     if values.is_complex():
         raise ValueError(f"Complex data not supported: pass {name}.real and {name}.imag as columns")
-    return values, kind
+    return values
 
 
-def check_rows(x: Any, name: str = "x") -> tuple[Tensor, Kind]:
-    """Return finite float32 rows (n, d) or images (n, C, h, w), and the kind they came in."""
-    values, kind = check_numbers(x, name)
+def check_rows(x: Any, name: str = "x") -> Tensor:
+    """Return finite float32 rows (n, d) or images (n, C, h, w)."""
+    values = check_numbers(x, name)
     if values.ndim == 1:
         raise ValueError(
             f"Expected 2D array, got 1D array instead: {name} has shape {tuple(values.shape)}. "
@@ -53,13 +64,12 @@ def check_rows(x: Any, name: str = "x") -> tuple[Tensor, Kind]:
         raise ValueError(
             f"{name} has {values.ndim} dimensions: give a table (n, d) or images (n, C, h, w)"
         )
-    check_finite(values, name)
-    return _float32(values, name), kind
+    return _float32(values, name)
 
 
-def check_training_rows(x: Any) -> tuple[Tensor, Kind]:
+def check_training_rows(x: Any) -> Tensor:
     """Return rows that a flow can be fitted to."""
-    rows, kind = check_rows(x)
+    rows = check_rows(x)
     shape = tuple(rows.shape)
     if 0 in shape[1:]:
         raise ValueError(
@@ -75,33 +85,37 @@ def check_training_rows(x: Any) -> tuple[Tensor, Kind]:
         constant = (rows == rows[0]).all(dim=0).nonzero().squeeze(1).tolist()
         if constant:
             raise ValueError(
-                f"x is constant in column(s) {constant[:10]}: there is nothing to model in them. "
-                "Drop them and put them back into the samples, or give images as (n, C, h, w), "
-                "where constant pixels are usual."
+                f"x is constant, as float32, in column(s) {constant[:10]}. Drop them; or subtract "
+                "their mean, if they do vary; or give images as (n, C, h, w), where constant "
+                "pixels are usual."
             )
-    return rows, kind
+    return rows
 
 
 def check_finite(values: Tensor, name: str) -> None:
-    """Refuse NaN and infinity."""
+    """Refuse NaN, infinity, and what could become it in float32 when it is projected."""
     if values.isnan().any():
         raise ValueError(f"{name} contains NaN: drop or fill in the rows that have missing values")
     if values.isinf().any():
         raise ValueError(f"{name} contains infinity: drop these rows or clip their values")
+    if (values.abs() > LARGEST).any():
+        raise ValueError(f"{name} has values beyond {LARGEST:g}, too large for float32: rescale it")
 
 
 def is_columns(y: Any) -> bool:
     """Return whether y is columns of numbers, not labels: whether it is floats."""
     if isinstance(y, Tensor):
         return y.is_floating_point() or y.is_complex()
-    return np.asarray(y).dtype.kind in "fc"
+    y = np.asarray(y)
+    return y.dtype.kind in "fc" or (y.dtype == object and any(isinstance(v, float) for v in y.flat))
 
 
 def check_columns(y: Any, n: int) -> Tensor:
     """Return the float32 columns of n rows, with shape (l, n)."""
-    values, _ = check_numbers(y, "y")
+    values = check_numbers(y, "y")
     _check_length(values.shape, n)
-    check_finite(values, "y")
+    if values.numel() == 0:
+        raise ValueError(f"y has shape {tuple(values.shape)}, no columns: leave it out")
     columns = _float32(values.reshape(n, -1), "y").T.contiguous()
     if (columns == columns[:, :1]).all(dim=1).any():
         raise ValueError("y has a constant column: it says nothing about x, drop it")
@@ -116,6 +130,11 @@ def check_labels(y: Any, n: int) -> tuple[np.ndarray, Tensor]:
         raise ValueError(
             f"labels are one-dimensional but y has shape {y.shape}: pass y.ravel() if it is one "
             "column of labels, y.astype(float) if it is columns of numbers to condition on"
+        )
+    kinds = {str if isinstance(v, str) else int for v in y} if y.dtype == object else {None}
+    if len(kinds) > 1 or y.dtype.kind in "mM" or any(v is None for v in y):
+        raise ValueError(
+            "y has missing values or labels of several types: give strings or integers"
         )
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
@@ -140,6 +159,20 @@ def check_mask(mask: Any, shape: tuple[int, ...]) -> Tensor:
     return torch.from_numpy(mask.ravel().copy())
 
 
+def check_resolution(resolution: int, shape: tuple[int, ...]) -> None:
+    """Refuse a level that x of this shape does not have."""
+    if len(shape) != 3:
+        raise ValueError(
+            f"resolution={resolution} needs images (n, C, h, w) but x is a table: leave it out, "
+            "or reshape x to images"
+        )
+    if resolution > min(shape[1:]):
+        raise ValueError(
+            f"resolution={resolution} is larger than the images, {shape[1:]}: "
+            f"pass at most {min(shape[1:])}"
+        )
+
+
 def check_given_labels(y: Any, n: int, classes: np.ndarray) -> Tensor:
     """Return the class numbers of n samples, given one label or n of them."""
     if y is None:
@@ -155,8 +188,8 @@ def check_given_columns(y: Any, n: int, l: int) -> Tensor:
     """Return the float64 columns of n samples, (l, n), given those of one or of each."""
     if y is None:
         raise ValueError(f"the model is conditional: pass y, the value(s) of {l} column(s)")
-    values, _ = check_numbers(y, "y")
-    if l == 1:
+    values = check_numbers(y, "y")
+    if l == 1 and values.ndim < 2:
         values = values.reshape(-1, 1)
     check_finite(values, "y")
     return torch.from_numpy(_one_or_each(values.cpu().double().numpy(), n, (l,)).T.copy())
@@ -168,7 +201,7 @@ def check_given_rows(y: Any, n: int, mask: Tensor) -> Tensor:
         raise ValueError(
             "the model completes rows of x: pass y, rows with the observed values in their places"
         )
-    values, _ = check_numbers(y, "y")
+    values = check_numbers(y, "y")
     rows = _one_or_each(values.cpu().double().numpy(), n, tuple(mask.shape))
     particles = torch.from_numpy(rows.reshape(n, -1).T.copy())
     check_finite(particles[mask.cpu().flatten()], "y, where observed,")
@@ -210,14 +243,21 @@ def check_number(name: str, value: Any, *, positive: bool) -> float:
 
 
 def check_device(device: Any) -> torch.device:
-    """Return the device if it can be used here."""
+    """Return the device if it can be used here, with float64 for ranks."""
     try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, TypeError) as error:
+        torch.ones(1, device=torch.device(device), dtype=torch.float64).item()
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         raise ValueError(
             f"device={device!r} cannot be used here ({error}): pass device='cpu'"
         ) from error
     return torch.device(device)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return ``value`` if it is a truth value."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}={value!r} must be True or False")
+    return bool(value)
 
 
 def _numeric_array(x: Any, name: str) -> np.ndarray:
@@ -226,6 +266,8 @@ def _numeric_array(x: Any, name: str) -> np.ndarray:
     array = np.asarray(x)
     if array.dtype.kind in "biufc":
         return array
+    if array.dtype.kind in "mMV":
+        raise TypeError(f"{name} has dtype {array.dtype}: encode it as numbers")
     try:
         return array.astype(np.float64)
     except (ValueError, TypeError) as error:
@@ -234,10 +276,8 @@ def _numeric_array(x: Any, name: str) -> np.ndarray:
 
 
 def _float32(values: Tensor, name: str) -> Tensor:
-    rows = values.to(torch.float32)
-    if rows.isinf().any():
-        raise ValueError(f"{name} has values too large for float32: rescale it")
-    return rows
+    check_finite(values, name)
+    return values.to(torch.float32)
 
 
 def _array(y: Any) -> np.ndarray:

@@ -37,7 +37,7 @@ class Condition(ABC):
 
     def initial(self, target: Target, rng: np.random.Generator, n: int) -> Tensor:
         """Draw n particles whose frozen part follows the data; their free part is not used."""
-        return target.rows(rng, n)
+        return target.draw(rng, n)
 
 
 class Unconditional(Condition):

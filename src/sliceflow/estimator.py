@@ -5,13 +5,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from sliceflow._parameters import Parameters
 from sliceflow._validation import (
+    Kind,
     check_columns,
     check_device,
+    check_flag,
     check_given_columns,
     check_given_labels,
     check_given_rows,
@@ -20,6 +23,7 @@ from sliceflow._validation import (
     check_mask,
     check_number,
     check_optional_integer,
+    check_resolution,
     check_seed,
     check_training_rows,
     is_columns,
@@ -138,16 +142,20 @@ class SlicedFlow(Parameters):
         y : array or tensor, (n,) or (n, l), optional
             What to condition on: labels if integers, booleans or strings; columns if floats.
         """
-        rows, self._kind = check_training_rows(x)
-        self.seed_ = check_seed(self.random_state)
-        n = len(rows) if self.n_particles is None else self.n_particles
-        self.n_particles_ = check_integer("n_particles", n, 2)
-        self.flow_ = self._flow(rows, y)
-        self.n_features_in_ = math.prod(self.flow_.shape)
-        state = self._run(self.flow_, self.flow_.start(self.n_particles_))
-        particles, conditions = self.flow_.condition.split(state.particles)
-        self.particles_ = self._kind.back(particles.T.reshape(-1, *self.flow_.shape))
-        self.conditions_ = None if conditions is None else self._y_back(conditions)
+        rows = check_training_rows(x)
+        m = len(rows) if self.n_particles is None else self.n_particles
+        m = check_integer("n_particles", m, 2)
+        seed = check_seed(self.random_state)
+        condition, y_rows, classes = self._condition(tuple(rows.shape[1:]), len(rows), y)
+        flow = self._flow(rows, condition, y_rows, seed)
+        state = self._run(flow, flow.start(m))
+        # Set only now: a fit that fails leaves a fitted model as it was.
+        self.flow_, self.classes_, self.seed_, self.n_particles_ = flow, classes, seed, m
+        self.n_features_in_ = math.prod(flow.shape)
+        self._kind = Kind.of(x)
+        particles, conditions = condition.split(state.particles)
+        self.particles_ = self._kind.back(particles.T.reshape(-1, *flow.shape))
+        self.conditions_ = None if conditions is None else self._conditions_back(conditions, y)
         return self
 
     def sample(self, n: int, y: Any = None, random_state: Any = None) -> Any:
@@ -170,8 +178,7 @@ class SlicedFlow(Parameters):
         seed = self.seed_ if random_state is None else check_seed(random_state)
         flow = replace(self.flow_, offline_seed=seed)
         z, free = self._given(n, y), flow.condition.free
-        offline = z.to(self.device, torch.float32)
-        state = self._run(flow, flow.start(self.n_particles_, offline))
+        state = self._run(flow, flow.start(self.n_particles_, z.float().to(flow.target.device)))
         z[free] = state.offline[free].to(z)  # the rest comes back as it was given
         x, _ = flow.condition.split(z)
         return self._kind.back(x.T.reshape(-1, *flow.shape))
@@ -182,12 +189,12 @@ class SlicedFlow(Parameters):
 
         return Tags(None, TargetTags(required=False), input_tags=InputTags())
 
-    def _flow(self, rows: Tensor, y: Any) -> Flow:
+    def _flow(self, rows: Tensor, condition: Condition, y: Tensor | None, seed: int) -> Flow:
         """Check the parameters and make the flow for these rows."""
         shape, device = tuple(rows.shape[1:]), check_device(self.device)
-        condition, y = self._condition(shape, len(rows), y)
-        y = None if y is None else y.to(device)
-        data = condition.join(rows.to(device).flatten(1).T.contiguous(), y)
+        # A copy: what the user does to x later is not ours.
+        x = rows.to(device).flatten(1).T.clone(memory_format=torch.contiguous_format)
+        data = condition.join(x, None if y is None else y.to(device))
         eta = self.step_size
         return Flow(
             ArrayTarget(data, check_optional_integer("batch_size", self.batch_size, 2)),
@@ -197,30 +204,31 @@ class SlicedFlow(Parameters):
             check_integer("n_directions", self.n_directions, 1),
             step_size=None if eta is None else check_number("step_size", eta, positive=True),
             entropy=check_number("entropy", self.entropy, positive=False),
-            fixed_directions=self.fixed_directions,
+            fixed_directions=check_flag("fixed_directions", self.fixed_directions),
             n_cdf=check_optional_integer("n_cdf", self.n_cdf, 2),
             memory=check_integer("memory", self.memory, 1),
-            seed=self.seed_,
+            seed=seed,
         )
 
-    def _condition(self, shape: tuple[int, ...], n: int, y: Any) -> tuple[Condition, Tensor | None]:
-        """Choose the condition by what is given, and write y as the tensor it joins."""
-        self.classes_: Any = None
+    def _condition(
+        self, shape: tuple[int, ...], n: int, y: Any
+    ) -> tuple[Condition, Tensor | None, np.ndarray | None]:
+        """Choose the condition by what is given; return it, y for it to join, and the classes."""
+        amplifier = check_number("amplifier", self.amplifier, positive=False)
         if self.observed is not None:
             if y is not None:
                 raise ValueError("observed and y are two conditions: give one of them")
-            return Observed(check_mask(self.observed, shape)), None
+            return Observed(check_mask(self.observed, shape)), None, None
         if y is None:
-            return Unconditional(), None
-        amplifier = check_number("amplifier", self.amplifier, positive=False)
+            return Unconditional(), None, None
         if is_columns(y):
             columns = check_columns(y, n)
-            return Columns(len(columns), amplifier), columns
-        self.classes_, codes = check_labels(y, n)
-        return Label(len(self.classes_), amplifier), codes
+            return Columns(len(columns), amplifier), columns, None
+        classes, codes = check_labels(y, n)
+        return Label(len(classes), amplifier), codes, classes
 
     def _stages(self, shape: tuple[int, ...]) -> tuple[Stage, ...]:
-        """Return the schedule as stages that fit the shape of x."""
+        """Return the schedule as stages, if they fit the shape of x."""
         if not isinstance(self.schedule, Sequence):
             return (Stage(check_integer("schedule", self.schedule, 1)),)
         if not self.schedule:
@@ -228,7 +236,8 @@ class SlicedFlow(Parameters):
         for stage in self.schedule:
             if not isinstance(stage, Stage):
                 raise TypeError(f"schedule holds {stage!r}: give Stage(steps, resolution, patch)")
-            _check_stage(stage, shape)
+            if stage.resolution is not None:
+                check_resolution(stage.resolution, shape)
         return tuple(self.schedule)
 
     def _given(self, n: int, y: Any) -> Tensor:
@@ -238,6 +247,7 @@ class SlicedFlow(Parameters):
         if isinstance(condition, Observed):
             x = check_given_rows(y, n, condition.mask.reshape(shape))
         elif isinstance(condition, Label):
+            assert self.classes_ is not None
             y = check_given_labels(y, n, self.classes_)
         elif isinstance(condition, Columns):
             y = check_given_columns(y, n, condition.l)
@@ -245,34 +255,13 @@ class SlicedFlow(Parameters):
             raise ValueError("the model is unconditional: fit(x, y) to sample with y")
         return condition.join(x, y)
 
-    def _y_back(self, y: Tensor) -> Any:
-        """Return labels or columns as the user knows them."""
-        if isinstance(self.flow_.condition, Label):
-            return self.classes_[y.cpu().numpy()]
-        return self._kind.back(y.T)
+    def _conditions_back(self, conditions: Tensor, y: Any) -> Any:
+        """Return labels or columns as the kind of array that y was."""
+        if self.classes_ is None:
+            return Kind.of(y).back(conditions.T.reshape(-1, *np.shape(y)[1:]))
+        labels = self.classes_[conditions.cpu().numpy()]
+        return torch.from_numpy(labels) if isinstance(y, Tensor) else labels
 
     def _run(self, flow: Flow, state: State) -> State:
         with Progress(flow.schedule, show=self.verbose) as progress:
             return flow.run(state, [progress])
-
-
-def _check_stage(stage: Stage, shape: tuple[int, ...]) -> None:
-    """Refuse a stage that does not fit x of this shape."""
-    check_integer("Stage.steps", stage.steps, 1)
-    if stage.patch is not None:
-        check_integer("Stage.patch", stage.patch, 1)
-    if stage.resolution is None:
-        if stage.patch is not None:
-            raise ValueError(f"{stage} has a patch but no level: give its resolution too")
-        return
-    if len(shape) != 3:
-        raise ValueError(
-            f"{stage} needs images (n, C, h, w) but x is a table: leave the resolution out, "
-            "or reshape x to images"
-        )
-    check_integer("Stage.resolution", stage.resolution, 1)
-    if stage.resolution > min(shape[1:]):
-        raise ValueError(
-            f"{stage} is larger than the images, {shape[1:]}: "
-            f"pass a resolution of at most {min(shape[1:])}"
-        )

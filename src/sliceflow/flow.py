@@ -19,7 +19,7 @@ from torch import Tensor
 
 from sliceflow._random import Draw, generator, normal
 from sliceflow.conditions import Condition, Index
-from sliceflow.projections import BLOCK, Directions, Projection, slices
+from sliceflow.projections import BLOCK, Directions, Projection, Rows, slices
 from sliceflow.schedules import Stage
 from sliceflow.targets import Target
 from sliceflow.transport import SortedMap
@@ -43,7 +43,7 @@ Callback = Callable[[State], object]
 """Called with the state after each step."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Flow:
     """A conditional sliced-Wasserstein flow (Algorithm 1).
 
@@ -60,8 +60,9 @@ class Flow:
     n_directions
         H, the number of directions of a step.
     step_size
-        η. By default the paper's η = d, where d counts the coordinates that the directions reach,
-        but at most H, so that no map moves a particle further than it says.
+        η. By default d H / (H + d − 1), where d counts the coordinates that the directions reach:
+        the paper's η = d if H is much larger, and less if not, because the moves along directions
+        that are not orthogonal add up.
     entropy
         λ: each step adds noise of variance 2λη.
     fixed_directions
@@ -69,8 +70,8 @@ class Flow:
     n_cdf
         The number of particles, drawn for each step, that F_p is estimated from. By default all.
     memory
-        Bytes for the values along directions: a ceiling on what a step takes beside the particles,
-        the data, and a few copies of both at the level. The least is that of `chunk_size` 1.
+        Bytes for the values along directions, the part of a step's memory that can be chosen;
+        docs/design.md has the rest. The least is that of one direction at a time.
     seed, offline_seed
         With the stage and the step, ``seed`` determines every draw but the start and the noise of
         offline particles, which are theirs alone.
@@ -116,7 +117,8 @@ class Flow:
         now = state.stage, state.step
         stage = self.schedule[state.stage]
         law = stage.directions(self.shape, self.condition)
-        eta = min(law.reach, self.n_directions) if self.step_size is None else self.step_size
+        default = default_step_size(law.reach, self.n_directions)
+        eta = default if self.step_size is None else self.step_size
         v, v_offline = self._velocities(law, state)
         self._move(state.particles, v, eta, generator(self.seed, Draw.NOISE, *now))
         noise = generator(self.offline_seed, Draw.OFFLINE_NOISE, *now)
@@ -143,9 +145,18 @@ class Flow:
 
     def _move(self, x: Tensor, v: Tensor, eta: float, rng: np.random.Generator) -> None:
         free = self.condition.free
-        x[free] += eta * v[free]
+        x[free] += v.mul_(eta)[free]
         if self.entropy:
             x[free] += (2 * self.entropy * eta) ** 0.5 * normal(rng, x[free])
+
+
+def default_step_size(d: int, h: int) -> float:
+    """Return the η that brings a shifted Gaussian nearest to the target in one step, on average.
+
+    An error e becomes e − η/H Σ θθᵀ e. With h directions uniform on the sphere of d dimensions its
+    mean square is least for this η: with η = d and H = d it would hardly shrink at all.
+    """
+    return d * h / (h + d - 1)
 
 
 def velocities(
@@ -157,24 +168,25 @@ def velocities(
     """
     us, w = [A.level.enter(x) for x in swarms], A.level.enter(data)
     moves = [torch.zeros_like(u) for u in us]
-    for rows in slices(len(A), BLOCK):
-        theta = A.rows[rows]
-        zs = [theta.project(u) for u in us]
-        displace(zs, theta.project(w), counted, memory)
-        for move in moves:  # popped, so that no block lives on into the next
-            theta.lift(zs.pop(0), onto=move)
-    return [A.level.leave(move) / len(A) for move in moves]
+    for theta in A.blocks():
+        add_moves(theta, us, w, counted, memory, moves)
+    return [A.level.leave(move).div_(len(A)) for move in moves]
 
 
-def displace(zs: list[Tensor], w: Tensor, counted: Index, memory: int) -> None:
-    """Replace each z by T(z) − z, in place, where T maps the counted values of the first to w.
+def add_moves(
+    theta: Rows, us: list[Tensor], w: Tensor, counted: Index, memory: int, moves: list[Tensor]
+) -> None:
+    """Add Θᵀ (T(Θ u) − Θ u) of one block of directions to the move of each swarm, in place.
 
-    Rows, which are directions, are independent: as many at a time as have room in ``memory``.
+    Directions are independent: as many are mapped at a time as have room in ``memory``.
     """
-    for rows in slices(len(w), chunk_size(memory, sum(z.shape[1] for z in zs), w.shape[1])):
-        T = SortedMap.between(zs[0][rows, counted], w[rows])
+    zs, q = [theta.project(u) for u in us], theta.project(w)
+    for rows in slices(len(theta), chunk_size(memory, sum(z.shape[1] for z in zs), q.shape[1])):
+        T = SortedMap.between(zs[0][rows, counted], q[rows])
         for z in zs:
             z[rows] = T(z[rows]) - z[rows]
+    for displacement, move in zip(zs, moves, strict=True):
+        theta.lift(displacement, onto=move)
 
 
 def chunk_size(memory: int, m: int, n: int) -> int:

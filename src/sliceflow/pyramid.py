@@ -45,7 +45,7 @@ class FullSize:
         return u
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LanczosLevel:
     """Images (C, h, w) seen at k×k, through u = Rᵀ x Q with Lanczos matrices R (h, k), Q (w, k).
 

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from sliceflow._validation import check_integer, check_optional_integer
 from sliceflow.conditions import Condition
 from sliceflow.projections import Directions, Local, Sphere
 
@@ -14,6 +15,13 @@ class Stage:
     steps: int
     resolution: int | None = None
     patch: int | None = None
+
+    def __post_init__(self) -> None:
+        check_integer("steps", self.steps, 1)
+        check_optional_integer("resolution", self.resolution, 1)
+        check_optional_integer("patch", self.patch, 1)
+        if self.patch is not None and self.resolution is None:
+            raise ValueError(f"{self} has a patch but no level: give its resolution too")
 
     def directions(self, shape: tuple[int, ...], condition: Condition) -> Directions:
         """Return the law of the directions for x of this shape, given the condition."""

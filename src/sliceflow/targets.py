@@ -11,19 +11,28 @@ from torch import Tensor
 class Target(Protocol):
     """The data distribution q, known by its rows: columns of a (D, N) matrix."""
 
+    @property
+    def device(self) -> torch.device:
+        """Where the rows are."""
+
     def batch(self, rng: np.random.Generator) -> Tensor:
         """Return the rows that one step sees, with shape (D, N)."""
 
-    def rows(self, rng: np.random.Generator, n: int) -> Tensor:
+    def draw(self, rng: np.random.Generator, n: int) -> Tensor:
         """Draw n rows, each about as often as any other, with shape (D, n)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ArrayTarget:
     """Data in memory, (D, N). A step sees all of it, or ``batch_size`` rows drawn afresh."""
 
     z: Tensor
     batch_size: int | None = None
+
+    @property
+    def device(self) -> torch.device:
+        """Where the rows are."""
+        return self.z.device
 
     def batch(self, rng: np.random.Generator) -> Tensor:
         """Return all rows, or ``batch_size`` of them without replacement."""
@@ -32,7 +41,7 @@ class ArrayTarget:
             return self.z
         return self._pick(rng.choice(n, self.batch_size, replace=False))
 
-    def rows(self, rng: np.random.Generator, n: int) -> Tensor:
+    def draw(self, rng: np.random.Generator, n: int) -> Tensor:
         """Draw n rows: all of them as often as n allows, then some without replacement.
 
         The paper draws with replacement. But the noise of such a draw is noise in p₀(y), and the

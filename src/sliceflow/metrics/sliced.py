@@ -3,18 +3,20 @@
 from typing import Any
 
 from sliceflow._random import Draw, generator
-from sliceflow._validation import check_rows
+from sliceflow._validation import check_integer, check_rows
 from sliceflow.projections import Sphere
 from sliceflow.transport.sorted import sort
 
 
 def sliced_wasserstein(x: Any, y: Any, n_directions: int = 512, seed: int = 0) -> float:
     """Estimate SW₂ between two tables of equally many rows, (n, d), with uniform directions."""
-    (a, _), (b, _) = check_rows(x), check_rows(y, "y")
+    a, b = check_rows(x), check_rows(y, "y")
     if a.shape != b.shape:
         raise ValueError(
-            f"x has shape {tuple(a.shape)} and y {tuple(b.shape)}: give as many rows of both"
+            f"x has shape {tuple(a.shape)} and y {tuple(b.shape)}: give as many rows of both, "
+            "with the same columns"
         )
+    h = check_integer("n_directions", n_directions, 1)
     a, b = a.flatten(1).T.double(), b.flatten(1).T.double()
-    A = Sphere(len(a)).draw(generator(seed, Draw.DIRECTIONS), n_directions, a)
+    A = Sphere(len(a)).draw(generator(seed, Draw.DIRECTIONS), h, a)
     return float((sort(A.project(a)) - sort(A.project(b))).square().mean().sqrt())

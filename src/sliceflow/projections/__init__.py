@@ -6,10 +6,10 @@ import numpy as np
 from torch import Tensor
 
 from sliceflow.projections.local import Local
-from sliceflow.projections.operator import BLOCK, Projection, slices
+from sliceflow.projections.operator import BLOCK, Projection, Rows, slices
 from sliceflow.projections.sphere import Sphere
 
-__all__ = ["BLOCK", "Directions", "Local", "Projection", "Sphere", "slices"]
+__all__ = ["BLOCK", "Directions", "Local", "Projection", "Rows", "Sphere", "slices"]
 
 
 class Directions(Protocol):

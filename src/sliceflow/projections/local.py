@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow.projections.operator import Projection, SparseRows
+from sliceflow.projections.operator import DenseRows, Projection, SparseRows
 from sliceflow.projections.sphere import uniform
 from sliceflow.pyramid import LanczosLevel
 
@@ -40,7 +40,13 @@ class Local:
             cells = torch.cat([cells, condition.expand(h, -1)], dim=1)
             theta_y = self.amplifier * uniform(rng, h, self.l, like)
             theta = torch.cat([theta, theta_y], dim=1) / 2**0.5
+        if self._is_whole_level:  # then the cells are all there are, in their order
+            return Projection(DenseRows(theta), level)
         return Projection(SparseRows(cells, theta, self.reach + self.l), level)
+
+    @property
+    def _is_whole_level(self) -> bool:
+        return self.patch >= self.resolution
 
     def _patches(
         self, rng: np.random.Generator, h: int, level: LanczosLevel
@@ -60,10 +66,10 @@ class Local:
 
     def _place(self, rng: np.random.Generator, h: int) -> Tensor:
         """Draw the rows and the columns of h patches, (2, h, S); some may be outside."""
-        first = np.zeros((2, h), dtype=np.int64)
-        if self.patch < self.resolution:
-            first = rng.integers(self.resolution, size=(2, h)) - self.patch // 2
-        return torch.from_numpy(first)[:, :, None] + torch.arange(min(self.patch, self.resolution))
+        if self._is_whole_level:
+            return torch.arange(self.resolution).expand(2, h, -1)
+        first = rng.integers(self.resolution, size=(2, h)) - self.patch // 2
+        return torch.from_numpy(first)[:, :, None] + torch.arange(self.patch)
 
 
 def _inside(line: Tensor, k: int) -> Tensor:

@@ -1,12 +1,12 @@
 """Directions as a linear operator A = W E, with two verbs: `project` and its adjoint `lift`.
 
 E, the level, is shared by all directions and applied once a step. W has a row for each direction
-and is worked on in chunks of rows, so that a step of any number of directions fits in memory.
+and is worked on in blocks of rows, so that a step of any number of directions fits in memory.
 
-Sums are made in a fixed order, so that the bits of a step depend neither on the chunks nor on the
-number of threads. A matrix product alone does not promise that: its bits may change with its shape
-and, from an inner dimension of about 256 on, with the threads among which MKL splits the sum.
-Hence products of one shape, block by block, with short inner dimensions, panel by panel.
+Sums are made in a fixed order, so that the bits of a step do not depend on the number of threads.
+A matrix product alone does not promise that: its bits may change with its shape and, from an inner
+dimension of about 256 on, with the threads among which MKL splits the sum. Hence products of one
+shape, block by block, with short inner dimensions, panel by panel.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from torch import Tensor
 from sliceflow.pyramid import FullSize, Level
 
 BLOCK = 64
-"""Directions in one matrix product. Chunks are whole blocks."""
+"""Directions in one matrix product."""
 
 PANEL = 128
 """Coordinates in one matrix product."""
@@ -44,11 +44,11 @@ class Rows(Protocol):
     def project(self, u: Tensor) -> Tensor:
         """Return W u, with shape (H, M)."""
 
-    def lift(self, v: Tensor, onto: Tensor) -> Tensor:
+    def lift(self, v: Tensor, onto: Tensor) -> None:
         """Add Wᵀ v to ``onto``, in place."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DenseRows:
     """Directions that touch every coordinate, with shape (H, D)."""
 
@@ -68,19 +68,16 @@ class DenseRows:
     def project(self, u: Tensor) -> Tensor:
         """Return W u."""
         z = u.new_zeros(len(self), u.shape[1])
-        for rows in slices(len(self), BLOCK):
-            for panel in slices(len(u), PANEL):
-                z[rows].addmm_(self.theta[rows, panel], u[panel])
+        for panel in slices(len(u), PANEL):
+            z.addmm_(self.theta[:, panel], u[panel])
         return z
 
-    def lift(self, v: Tensor, onto: Tensor) -> Tensor:
+    def lift(self, v: Tensor, onto: Tensor) -> None:
         """Add Wᵀ v to ``onto``."""
-        for rows in slices(len(self), BLOCK):
-            onto.addmm_(self.theta[rows].T, v[rows])
-        return onto
+        onto.addmm_(self.theta.T, v)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SparseRows:
     """Directions that touch few of D coordinates: which, and with what weight, both (H, P).
 
@@ -99,16 +96,11 @@ class SparseRows:
 
     def project(self, u: Tensor) -> Tensor:
         """Return W u."""
-        z = u.new_zeros(len(self), u.shape[1])
-        for rows in slices(len(self), BLOCK):
-            z[rows].addmm_(self[rows]._matrix(), u)
-        return z
+        return u.new_zeros(len(self), u.shape[1]).addmm_(self._matrix(), u)
 
-    def lift(self, v: Tensor, onto: Tensor) -> Tensor:
+    def lift(self, v: Tensor, onto: Tensor) -> None:
         """Add Wᵀ v to ``onto``."""
-        for rows in slices(len(self), BLOCK):
-            onto.addmm_(self[rows]._matrix().t(), v[rows])
-        return onto
+        onto.addmm_(self._matrix().t(), v)
 
     def _matrix(self) -> Tensor:
         row, entry = self.weights.nonzero(as_tuple=True)
@@ -121,7 +113,7 @@ class SparseRows:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Projection:
     """H unit directions of the particles' D coordinates: A = W E."""
 
@@ -131,11 +123,18 @@ class Projection:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def blocks(self) -> Iterator[Rows]:
+        """Cut W into blocks of directions."""
+        return (self.rows[block] for block in slices(len(self), BLOCK))
+
     def project(self, x: Tensor) -> Tensor:
         """Return z = A x: particles (D, M) to their values along each direction (H, M)."""
-        return self.rows.project(self.level.enter(x))
+        u = self.level.enter(x)
+        return torch.cat([theta.project(u) for theta in self.blocks()])
 
     def lift(self, v: Tensor) -> Tensor:
         """Return Aᵀ v: displacements along each direction (H, M) to particles (D, M)."""
         u = v.new_zeros(self.rows.dimension, v.shape[1])
-        return self.level.leave(self.rows.lift(v, onto=u))
+        for block in slices(len(self), BLOCK):
+            self.rows[block].lift(v[block], onto=u)
+        return self.level.leave(u)

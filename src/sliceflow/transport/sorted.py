@@ -13,7 +13,7 @@ from torch import Tensor
 
 
 def sort(z: Tensor) -> Tensor:
-    """Sort each row. On the CPU by NumPy, which measured 20 times as fast as torch."""
+    """Sort each row. On the CPU by NumPy, whose vectorised sort is much faster than torch's."""
     if z.device.type == "cpu":
         return torch.from_numpy(np.sort(z.numpy(), axis=-1))
     return z.sort(dim=-1).values
@@ -22,16 +22,16 @@ def sort(z: Tensor) -> Tensor:
 def cdf(z: Tensor, values: Tensor) -> Tensor:
     """Return F at ``values`` (H, L), for F estimated from sorted ``z`` (H, N).
 
-    F(z') = I/N + 1/N · (z' − z_I) / (z_{I+1} − z_I), where I is the last index with z_I ≤ z':
-    continuous, 0 below the smallest value and (N − 1)/N from the largest on. A tie counts as its
-    last value, as in any right-continuous CDF, so the denominator is never zero.
+    F(z') = I/N + 1/N · (z' − z_I) / (z_{I+1} − z_I), where I is the last index with z_I ≤ z': 0
+    below the smallest value and (N − 1)/N from the largest on. A tie counts as its last value, as
+    in any right-continuous CDF, so the denominator is never zero.
     """
     n = z.shape[-1]
     index = torch.searchsorted(z, values, right=True).sub_(1).clamp_(0, n - 1)
     low, high = z.gather(-1, index), z.gather(-1, (index + 1).clamp_(max=n - 1))
     between = (values > low) & (values < high)
     fraction = torch.where(between, (values - low) / (high - low), 0.0)
-    return (index + fraction.double()) / n
+    return (index + fraction.double()) / n  # float32 cannot count beyond 2²⁴
 
 
 def quantile(z: Tensor, a: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ def quantile(z: Tensor, a: Tensor) -> Tensor:
     return torch.minimum(low + (position - index).to(z.dtype) * (high - low), high)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SortedMap:
     """T = F_q⁻¹ ∘ F_p for each row, from the sorted values of p (H, M) and q (H, N)."""
 
