@@ -2,14 +2,18 @@
 
     python examples/convergence.py
 
-Prints the sliced-Wasserstein distance between the flow's particles and data it has not seen, and
-between two sets of such data: nothing can be nearer than these are to each other. Means over ten
-fresh sets.
+Prints the sliced-Wasserstein distance between 5,000 samples of a flow and data that it has not
+seen, over that between two sets of such data. Means over ten fresh sets. Takes about two minutes.
+
+The last column is the median distance to the nearest row of the data that the flow was fitted to,
+over that of fresh data: as many particles as rows end on the rows themselves, so `batched` says
+how exactly the flow arrives, and `offline`, new particles, how well it samples.
 """
 
 import time
 
 import numpy as np
+import torch
 
 from sliceflow import SlicedFlow
 from sliceflow.metrics import sliced_wasserstein
@@ -30,22 +34,28 @@ def checkerboard(rng, n):
     return corner - 2 + rng.uniform(size=(n, 2))
 
 
+def nearest(x, data):
+    """Return the median distance of x to its nearest neighbour in the data."""
+    return torch.cdist(*map(torch.from_numpy, (x, data))).min(dim=1).values.median().item()
+
+
 def main():
     """Fit both shapes and print the table."""
-    print(f"{'shape':<16}{'samples':<10}{'to fresh data':>14}{'fresh to fresh':>16}{'ratio':>8}")
+    print(f"{'shape':<17}{'samples':<9}{'to fresh':>10}{'fresh':>9}{'ratio':>7}{'nearest':>9}")
     for shape in (eight_gaussians, checkerboard):
         rng = np.random.default_rng(0)
+        data, fresh = shape(rng, N), [(shape(rng, N), shape(rng, N)) for _ in range(10)]
         started = time.perf_counter()
-        model = SlicedFlow(schedule=200, random_state=0).fit(shape(rng, N))
-        samples = {"batched": model.particles_, "offline": model.sample(N)}
+        model = SlicedFlow(schedule=200, random_state=0).fit(data)
+        samples = {"offline": model.sample(N), "batched": model.particles_}
         seconds = time.perf_counter() - started
-        fresh = [(shape(rng, N), shape(rng, N)) for _ in range(10)]
-        nearest = np.mean([sliced_wasserstein(a, b) for a, b in fresh])
+        between = np.mean([sliced_wasserstein(a, b) for a, b in fresh])
         for kind, x in samples.items():
             distance = np.mean([sliced_wasserstein(x, a) for a, _ in fresh])
-            row = f"{shape.__name__:<16}{kind:<10}{distance:>14.4f}{nearest:>16.4f}"
-            print(f"{row}{distance / nearest:>8.2f}")
-        print(f"{'':<16}{seconds:.0f} s for the fit and the offline samples")
+            near = nearest(x, data) / nearest(fresh[0][0], data)
+            print(f"{shape.__name__:<17}{kind:<9}{distance:>10.4f}{between:>9.4f}", end="")
+            print(f"{distance / between:>7.2f}{near:>9.2f}", flush=True)
+        print(f"{'':<17}{seconds:.0f} s for the fit and the offline samples")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "sliceflow"
 ROOMS = [
     "_parameters",
     "_validation",
+    "_scaling",
     "_random",
     "pyramid",
     "projections.operator",

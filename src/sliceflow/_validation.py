@@ -48,7 +48,7 @@ def check_numbers(x: Any, name: str) -> Tensor:
 
 
 def check_rows(x: Any, name: str = "x") -> Tensor:
-    """Return finite float32 rows (n, d) or images (n, C, h, w)."""
+    """Return finite rows (n, d) or images (n, C, h, w)."""
     values = check_numbers(x, name)
     if values.ndim == 1:
         raise ValueError(
@@ -64,7 +64,8 @@ def check_rows(x: Any, name: str = "x") -> Tensor:
         raise ValueError(
             f"{name} has {values.ndim} dimensions: give a table (n, d) or images (n, C, h, w)"
         )
-    return _float32(values, name)
+    check_finite(values, name)
+    return values
 
 
 def check_training_rows(x: Any) -> Tensor:
@@ -85,9 +86,8 @@ def check_training_rows(x: Any) -> Tensor:
         constant = (rows == rows[0]).all(dim=0).nonzero().squeeze(1).tolist()
         if constant:
             raise ValueError(
-                f"x is constant, as float32, in column(s) {constant[:10]}. Drop them; or subtract "
-                "their mean, if they do vary; or give images as (n, C, h, w), where constant "
-                "pixels are usual."
+                f"x is constant in column(s) {constant[:10]}: there is nothing to model in them. "
+                "Drop them, or give images as (n, C, h, w), where constant pixels are usual."
             )
     return rows
 
@@ -111,12 +111,13 @@ def is_columns(y: Any) -> bool:
 
 
 def check_columns(y: Any, n: int) -> Tensor:
-    """Return the float32 columns of n rows, with shape (l, n)."""
+    """Return the columns of n rows, with shape (l, n)."""
     values = check_numbers(y, "y")
     _check_length(values.shape, n)
     if values.numel() == 0:
         raise ValueError(f"y has shape {tuple(values.shape)}, no columns: leave it out")
-    columns = _float32(values.reshape(n, -1), "y").T.contiguous()
+    check_finite(values, "y")
+    columns = values.cpu().reshape(n, -1).T
     if (columns == columns[:, :1]).all(dim=1).any():
         raise ValueError("y has a constant column: it says nothing about x, drop it")
     return columns
@@ -128,8 +129,8 @@ def check_labels(y: Any, n: int) -> tuple[np.ndarray, Tensor]:
     _check_length(y.shape, n)
     if y.ndim != 1:
         raise ValueError(
-            f"labels are one-dimensional but y has shape {y.shape}: pass y.ravel() if it is one "
-            "column of labels, y.astype(float) if it is columns of numbers to condition on"
+            f"labels are one-dimensional but y has shape {y.shape}: pass one column of labels, "
+            "y[:, 0], or y.astype(float) if these are numbers to condition on"
         )
     kinds = {str if isinstance(v, str) else int for v in y} if y.dtype == object else {None}
     if len(kinds) > 1 or y.dtype.kind in "mM" or any(v is None for v in y):
@@ -138,7 +139,7 @@ def check_labels(y: Any, n: int) -> tuple[np.ndarray, Tensor]:
         )
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"y has one class, {classes[0]!r}: leave y out, or give rows of others")
+        raise ValueError(f"y has one class, {classes[0]}: leave y out, or give rows of others")
     return classes, torch.from_numpy(codes)
 
 
@@ -185,7 +186,7 @@ def check_given_labels(y: Any, n: int, classes: np.ndarray) -> Tensor:
 
 
 def check_given_columns(y: Any, n: int, l: int) -> Tensor:
-    """Return the float64 columns of n samples, (l, n), given those of one or of each."""
+    """Return the columns of n samples, (l, n), given those of one or of each."""
     if y is None:
         raise ValueError(f"the model is conditional: pass y, the value(s) of {l} column(s)")
     values = check_numbers(y, "y")
@@ -199,7 +200,8 @@ def check_given_rows(y: Any, n: int, mask: Tensor) -> Tensor:
     """Return n float64 particles (d, n) that hold the observed values of one row or of n."""
     if y is None:
         raise ValueError(
-            "the model completes rows of x: pass y, rows with the observed values in their places"
+            "the model completes rows of x: pass y, whole rows with the observed values in their "
+            "places (the others are not read)"
         )
     values = check_numbers(y, "y")
     rows = _one_or_each(values.cpu().double().numpy(), n, tuple(mask.shape))
@@ -216,6 +218,8 @@ def check_seed(random_state: Any) -> int:
         return int(random_state.randint(2**31))
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
+    if isinstance(random_state, torch.Generator):
+        raise TypeError("random_state is a torch.Generator: pass its .initial_seed()")
     return check_integer("random_state", random_state, 0)
 
 
@@ -275,11 +279,6 @@ def _numeric_array(x: Any, name: str) -> np.ndarray:
         raise type(error)(message) from error
 
 
-def _float32(values: Tensor, name: str) -> Tensor:
-    check_finite(values, name)
-    return values.to(torch.float32)
-
-
 def _array(y: Any) -> np.ndarray:
     return y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
 
@@ -295,8 +294,8 @@ def _one_or_each(y: np.ndarray, n: int, shape: tuple[int, ...]) -> np.ndarray:
     """Return y for each of n samples, (n, *shape), if it has been given for one or for each."""
     if y.shape not in (shape, (1, *shape), (n, *shape)):
         raise ValueError(
-            f"y has shape {y.shape}: for n={n} samples give {shape or 'one value'} for all, "
-            f"or {(n, *shape)}"
+            f"y has shape {y.shape}: for n={n} samples give one of shape {shape} for all, or one "
+            f"for each, {(n, *shape)}"
         )
     return np.broadcast_to(y, (n, *shape))
 

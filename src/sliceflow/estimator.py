@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from sliceflow._parameters import Parameters
+from sliceflow._scaling import Scaling
 from sliceflow._validation import (
     Kind,
     check_columns,
@@ -39,7 +40,8 @@ class SlicedFlow(Parameters):
     """Sample p(x) or p(x | y) by moving particles with a sliced-Wasserstein flow.
 
     The data is the model: nothing is trained. `fit` moves ``n_particles`` from noise onto the
-    data; `sample` moves new ones along with them, so it takes as long as `fit`.
+    data; `sample` moves new ones along with them, so it takes as long as `fit`. Columns of tables
+    are brought to mean 0 and standard deviation 1 first, and back in the end; pixels are not.
 
     Parameters
     ----------
@@ -48,13 +50,15 @@ class SlicedFlow(Parameters):
     n_directions : int
         H, the number of directions of a step.
     schedule : int or sequence of Stage
-        The steps: a number of them with uniform directions, or stages one after the other.
+        The steps: a number of them with uniform directions, or stages one after the other. More
+        steps come nearer to the data.
     step_size : float, optional
-        η. By default the number of coordinates that the directions reach, but at most H.
+        η. By default d H / (H + d − 1) for d coordinates that the directions reach.
     amplifier : float
-        ξ: how much the condition weighs. 0 ignores it; the paper uses 10 for labels.
+        ξ: how much y weighs. The paper uses 10 for labels; 0 ignores y, and too much hurts where
+        there are few rows.
     observed : bool array of the shape of one row of x, optional
-        The coordinates of x that are given when sampling: inpainting, or imputation.
+        The coordinates of x that are given when sampling, the same for all rows: inpainting.
     entropy : float
         λ: each step adds noise of variance 2λη (Liutkus et al.).
     fixed_directions : bool
@@ -75,7 +79,8 @@ class SlicedFlow(Parameters):
     Attributes
     ----------
     particles_ : array, (n_particles, ...)
-        The particles after `fit`: the paper's batched samples.
+        The particles after `fit`: the paper's batched samples. As many of them as there are rows,
+        in few dimensions, end on the rows themselves; fewer, or those of `sample`, do not.
     conditions_ : array or None
         Their labels or columns, which follow those of the data.
     classes_ : array or None
@@ -138,23 +143,24 @@ class SlicedFlow(Parameters):
         Parameters
         ----------
         x : array or tensor, (n, d) or (n, C, h, w)
-            Rows of a table, or images.
+            Rows of a table, with any units, or images, with values of about −1 to 1.
         y : array or tensor, (n,) or (n, l), optional
             What to condition on: labels if integers, booleans or strings; columns if floats.
         """
         rows = check_training_rows(x)
         m = len(rows) if self.n_particles is None else self.n_particles
         m = check_integer("n_particles", m, 2)
-        seed = check_seed(self.random_state)
-        condition, y_rows, classes = self._condition(tuple(rows.shape[1:]), len(rows), y)
-        flow = self._flow(rows, condition, y_rows, seed)
+        seed, shape = check_seed(self.random_state), tuple(rows.shape[1:])
+        condition, y_rows, classes = self._condition(shape, len(rows), y)
+        z = condition.join(rows.cpu().flatten(1).T, y_rows)
+        scaling = Scaling.of(z, _scaled(shape, condition))
+        flow = self._flow(scaling.forward(z), condition, shape, seed)
         state = self._run(flow, flow.start(m))
         # Set only now: a fit that fails leaves a fitted model as it was.
         self.flow_, self.classes_, self.seed_, self.n_particles_ = flow, classes, seed, m
-        self.n_features_in_ = math.prod(flow.shape)
-        self._kind = Kind.of(x)
-        particles, conditions = condition.split(state.particles)
-        self.particles_ = self._kind.back(particles.T.reshape(-1, *flow.shape))
+        self._kind, self._scaling, self.n_features_in_ = Kind.of(x), scaling, math.prod(shape)
+        particles, conditions = condition.split(scaling.back(state.particles))
+        self.particles_ = self._kind.back(particles.T.reshape(-1, *shape))
         self.conditions_ = None if conditions is None else self._conditions_back(conditions, y)
         return self
 
@@ -167,7 +173,7 @@ class SlicedFlow(Parameters):
             How many.
         y : label, columns, or row of x, or n of them
             The condition, one for all samples or one for each. Of rows of x only the observed
-            coordinates are read, and they come back as they are.
+            coordinates are read (the others may be NaN), and they come back as they are.
         random_state : int, NumPy generator or None
             The seed of these samples. By default that of the fit, so that the same call gives
             the same samples.
@@ -178,8 +184,9 @@ class SlicedFlow(Parameters):
         seed = self.seed_ if random_state is None else check_seed(random_state)
         flow = replace(self.flow_, offline_seed=seed)
         z, free = self._given(n, y), flow.condition.free
-        state = self._run(flow, flow.start(self.n_particles_, z.float().to(flow.target.device)))
-        z[free] = state.offline[free].to(z)  # the rest comes back as it was given
+        offline = self._scaling.forward(z).to(flow.target.device)
+        state = self._run(flow, flow.start(self.n_particles_, offline))
+        z[free] = self._scaling.back(state.offline)[free]  # the rest comes back as it was given
         x, _ = flow.condition.split(z)
         return self._kind.back(x.T.reshape(-1, *flow.shape))
 
@@ -189,12 +196,9 @@ class SlicedFlow(Parameters):
 
         return Tags(None, TargetTags(required=False), input_tags=InputTags())
 
-    def _flow(self, rows: Tensor, condition: Condition, y: Tensor | None, seed: int) -> Flow:
-        """Check the parameters and make the flow for these rows."""
-        shape, device = tuple(rows.shape[1:]), check_device(self.device)
-        # A copy: what the user does to x later is not ours.
-        x = rows.to(device).flatten(1).T.clone(memory_format=torch.contiguous_format)
-        data = condition.join(x, None if y is None else y.to(device))
+    def _flow(self, data: Tensor, condition: Condition, shape: tuple[int, ...], seed: int) -> Flow:
+        """Check the parameters and make the flow for this data, (D, N)."""
+        data = data.to(check_device(self.device))
         eta = self.step_size
         return Flow(
             ArrayTarget(data, check_optional_integer("batch_size", self.batch_size, 2)),
@@ -229,6 +233,8 @@ class SlicedFlow(Parameters):
 
     def _stages(self, shape: tuple[int, ...]) -> tuple[Stage, ...]:
         """Return the schedule as stages, if they fit the shape of x."""
+        if isinstance(self.schedule, Stage):
+            raise TypeError(f"schedule={self.schedule} is one stage: put it in a list")
         if not isinstance(self.schedule, Sequence):
             return (Stage(check_integer("schedule", self.schedule, 1)),)
         if not self.schedule:
@@ -264,4 +270,15 @@ class SlicedFlow(Parameters):
 
     def _run(self, flow: Flow, state: State) -> State:
         with Progress(flow.schedule, show=self.verbose) as progress:
-            return flow.run(state, [progress])
+            flow.run(state, [progress])
+        if not (state.particles.isfinite().all() and state.offline.isfinite().all()):
+            raise FloatingPointError("the particles flew apart: pass a smaller step_size")
+        return state
+
+
+def _scaled(shape: tuple[int, ...], condition: Condition) -> Tensor:
+    """Return which coordinates of joined particles are columns, and not pixels or classes."""
+    scaled = torch.full((math.prod(shape) + condition.l,), len(shape) == 1)
+    if condition.l:
+        scaled[-condition.l :] = not isinstance(condition, Label)
+    return scaled
