@@ -3,7 +3,7 @@
     python examples/illustrations.py
 
 Draws `illustrations.png` and prints how far the conditional flow (CSWF) is from the ideal flows,
-one for each y, for ξ = 1, 2, 5, 10. Takes about a minute. `--out` names another file.
+one for each y, for ξ = 1, 2, 5, 10. Takes half a minute. `--out` names another file.
 
 The target q(x, y) is a mixture of two Gaussians, and p₀ is q with the two exchanged in x, so that
 p₀(y) = q(y): ideally each x moves to the other side and y stays.

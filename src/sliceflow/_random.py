@@ -1,8 +1,8 @@
 """Every random draw has its own seed, made from (seed, stage, step) and what is drawn.
 
 Nothing depends on what was drawn before, so a run can stop at any step and go on with the same
-bits, and the result does not depend on threads, chunks or the device: draws are made by NumPy on
-the CPU. There is no global random state.
+bits, and no draw depends on threads, chunks or the device: NumPy makes them on the CPU. There is
+no global random state.
 """
 
 from enum import IntEnum

@@ -10,7 +10,10 @@ from sliceflow.projections import Directions, Local, Sphere
 
 @dataclass(frozen=True)
 class Stage:
-    """Steps with uniform directions or, at resolution k, with S×S patches of the k×k level."""
+    """Steps with uniform directions or, at a ``resolution`` k, with patches of the k×k level.
+
+    The side of a patch is ``patch``; if it is not given or larger than k, the patch is the level.
+    """
 
     steps: int
     resolution: int | None = None
