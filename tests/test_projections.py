@@ -76,20 +76,21 @@ def test_the_amplifier_amplifies_conditions_alone(laws, data, seed, h):
 
 
 @LAWS
-@given(data=st.data(), seed=seeds, h=st.integers(1, 300), blocks=st.integers(1, 6))
-def test_bits_depend_on_neither_chunks_nor_threads(laws, data, seed, h, blocks):
+@given(data=st.data(), seed=seeds, h=st.integers(1, 300))
+def test_bits_depend_on_neither_blocks_nor_threads(laws, data, seed, h):
+    """The whole on one thread, against block by block on two."""
     law = data.draw(laws)
     x = torch.randn(dimension(law), 33, generator=torch.Generator().manual_seed(seed))
     torch.set_num_threads(1)
     A = drawn(law, seed, h, FLOAT32)
-    z, lifted = A.project(x), A.lift(A.project(x))
+    z = A.project(x)
+    lifted = A.lift(z)
     torch.set_num_threads(2)
     A = drawn(law, seed, h, FLOAT32)
     u, move = A.level.enter(x), torch.zeros(A.rows.dimension, 33)
-    for rows in slices(h, blocks * BLOCK):
-        part = A.rows[rows]
-        assert torch.equal(part.project(u), z[rows])
-        part.lift(z[rows], onto=move)
+    for theta, block in zip(A.blocks(), slices(h, BLOCK), strict=True):
+        assert torch.equal(theta.project(u), z[block])
+        theta.lift(z[block], onto=move)
     assert torch.equal(A.level.leave(move), lifted)
 
 
