@@ -132,8 +132,9 @@ def check_labels(y: Any, n: int) -> tuple[np.ndarray, Tensor]:
             f"labels are one-dimensional but y has shape {y.shape}: pass one column of labels, "
             "y[:, 0], or y.astype(float) if these are numbers to condition on"
         )
-    kinds = {str if isinstance(v, str) else int for v in y} if y.dtype == object else {None}
-    if len(kinds) > 1 or y.dtype.kind in "mM" or any(v is None for v in y):
+    objects = y if y.dtype == object else y[:0]
+    mixed = len({isinstance(v, str) for v in objects}) > 1
+    if mixed or any(v is None for v in objects) or y.dtype.kind in "mM":
         raise ValueError(
             "y has missing values or labels of several types: give strings or integers"
         )

@@ -68,7 +68,7 @@ class SlicedFlow(Parameters):
     n_cdf : int, optional
         The particles, drawn afresh, from which a step estimates their CDF. By default all.
     memory : int
-        Bytes for the values along directions: less is slower only when it is very little.
+        Bytes for the values along directions. Only very little makes it slower.
     device : str or torch.device
         Where to work.
     random_state : int, NumPy generator or None
@@ -79,8 +79,8 @@ class SlicedFlow(Parameters):
     Attributes
     ----------
     particles_ : array, (n_particles, ...)
-        The particles after `fit`: the paper's batched samples. As many of them as there are rows,
-        in few dimensions, end on the rows themselves; fewer, or those of `sample`, do not.
+        The particles after `fit`: the paper's batched samples. In few dimensions, as many of them
+        as there are rows end near the rows themselves; those of `sample` keep more distance.
     conditions_ : array or None
         Their labels or columns, which follow those of the data.
     classes_ : array or None
