@@ -117,6 +117,15 @@ def test_integers_in_floats_out():
     assert quick().fit(np.arange(20).reshape(10, 2) % 7).sample(2).dtype == np.float32
 
 
+@pytest.mark.parametrize("dtype", ["float16", "uint8", "int64"])
+def test_tensors_are_read_as_exactly_as_arrays(dtype):
+    """Also where their own arithmetic would truncate the mean and the standard deviation."""
+    x = np.random.default_rng(0).integers(0, 250, size=(50, 2)).astype(dtype)
+    arrays, tensors = quick().fit(x.astype(np.float64)), quick().fit(torch.from_numpy(x))
+    close = {"rtol": 1e-2 if dtype == "float16" else 1e-6, "atol": 0.1}
+    np.testing.assert_allclose(tensors.particles_.double(), arrays.particles_, **close)
+
+
 def test_images_in_images_out():
     schedule = [Stage(1, 1, 1), Stage(1, 3, 3), Stage(1, 6, 3)]
     model = quick(schedule=schedule, n_particles=30).fit(IMAGES)

@@ -38,6 +38,8 @@ def check_numbers(x: Any, name: str) -> Tensor:
         if x.layout != torch.strided:
             raise TypeError(f"{name} is sparse: a dense tensor is required, pass {name}.to_dense()")
         values = x.detach()
+        if x.dtype != torch.float32 and not x.is_complex():
+            values = values.to(torch.float32 if x.element_size() <= 2 else torch.float64)
     else:
         array = _numeric_array(x, name)
         wide = np.result_type(array, np.float32)
