@@ -50,9 +50,10 @@ def main():
         samples = {"offline": model.sample(N), "batched": model.particles_}
         seconds = time.perf_counter() - started
         between = np.mean([sliced_wasserstein(a, b) for a, b in fresh])
+        fresh_nearest = nearest(fresh[0][0], data)
         for kind, x in samples.items():
             distance = np.mean([sliced_wasserstein(x, a) for a, _ in fresh])
-            near = nearest(x, data) / nearest(fresh[0][0], data)
+            near = nearest(x, data) / fresh_nearest
             print(f"{shape.__name__:<17}{kind:<9}{distance:>10.4f}{between:>9.4f}", end="")
             print(f"{distance / between:>7.2f}{near:>9.2f}", flush=True)
         print(f"{'':<17}{seconds:.0f} s for the fit and the offline samples")

@@ -9,7 +9,7 @@ replacement. Takes half a minute.
 
 import numpy as np
 import torch
-from illustrations import ideal_map, target_and_start, trajectory
+from illustrations import ideal_map, rms_distance, target_and_start, trajectory
 
 from sliceflow import Columns
 
@@ -23,7 +23,7 @@ def main(n=5_000):
         distances = []
         for start in (matched, drawn):
             (end,) = trajectory(Columns(1, float(xi)), start, data, [100])
-            distances.append((end - ideal_map(start)).square().sum(dim=0).mean().sqrt())
+            distances.append(rms_distance(end, ideal_map(start)))
         print(f"{xi:>4}{distances[0]:>12.3f}{distances[1]:>12.3f}", flush=True)
 
 

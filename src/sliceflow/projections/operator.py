@@ -11,6 +11,7 @@ shape, block by block, with short inner dimensions, panel by panel.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, Self
 
 import torch
@@ -96,12 +97,13 @@ class SparseRows:
 
     def project(self, u: Tensor) -> Tensor:
         """Return W u."""
-        return u.new_zeros(len(self), u.shape[1]).addmm_(self._matrix(), u)
+        return u.new_zeros(len(self), u.shape[1]).addmm_(self._matrix, u)
 
     def lift(self, v: Tensor, onto: Tensor) -> None:
         """Add Wᵀ v to ``onto``."""
-        onto.addmm_(self._matrix().t(), v)
+        onto.addmm_(self._matrix.t(), v)
 
+    @cached_property  # a block projects particles and data, and lifts: all with one matrix
     def _matrix(self) -> Tensor:
         row, entry = self.weights.nonzero(as_tuple=True)
         return torch.sparse_coo_tensor(
