@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch.special import expit, ndtr
 
-from sliceflow import ArrayTarget, Columns, Flow, Stage, State, Unconditional
+from sliceflow import ArrayTarget, Columns, Exact, Flow, Stage, State, Unconditional
 from sliceflow.metrics import sliced_wasserstein
 
 FAR, NEAR, WIDTH = 1.0, 0.75, 0.25
@@ -35,7 +35,8 @@ def target_and_start(seed, n):
 def trajectory(condition, start, data, steps):
     """Return the particles after each number of steps, starting with ``start``."""
     d = 2 - condition.l
-    flow = Flow(ArrayTarget(data), condition, (d,), (Stage(max(steps)),), DIRECTIONS, step_size=ETA)
+    engine = Exact(DIRECTIONS, ETA)
+    flow = Flow(ArrayTarget(data), condition, (d,), (Stage(max(steps)),), engine)
     state, seen = State(start.clone(), start[:, :0]), {0: start.clone()}
 
     def keep(state):

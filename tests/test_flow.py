@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from sliceflow._random import Draw, generator
 from sliceflow.conditions import Columns, Label, Observed, Unconditional
-from sliceflow.flow import Flow, State, chunk_size
+from sliceflow.engines import Exact, chunk_size
+from sliceflow.flow import Flow, State
 from sliceflow.projections import BLOCK
 from sliceflow.schedules import Stage
 from sliceflow.targets import ArrayTarget
@@ -84,7 +85,7 @@ def test_algorithm_1(condition, ties, d, m, n, h, xi, eta, seed, steps, dtype):
     rng = np.random.default_rng(seed)
     condition, data = make(condition, d, n, rng, xi, ties)
     data = data.to(dtype)
-    flow = Flow(ArrayTarget(data), condition, (d,), (Stage(steps),), h, step_size=eta, seed=seed)
+    flow = Flow(ArrayTarget(data), condition, (d,), (Stage(steps),), Exact(h, eta), seed=seed)
     state = flow.start(m)
     if ties:
         state.particles[:, m // 2 :] = state.particles[:, : m - m // 2].clone()
@@ -112,8 +113,7 @@ def test_algorithm_2(seed, steps, dtype):
         Unconditional(),
         (int(d),),
         (Stage(steps),),
-        int(h),
-        step_size=eta,
+        Exact(int(h), eta),
         entropy=lam,
         fixed_directions=True,
         seed=seed,
@@ -136,13 +136,13 @@ def test_algorithm_1_with_local_directions(seed):
     shape, m, n = (2, 6, 6), 12, 9
     condition, data = make(CONDITIONS[seed % 4], 72, n, rng, xi=3.0)
     schedule = (Stage(1, 2), Stage(1, 4, 3), Stage(1, 6, 3))
-    flow = Flow(ArrayTarget(data), condition, shape, schedule, 5, step_size=5.0, seed=seed)
+    flow = Flow(ArrayTarget(data), condition, shape, schedule, Exact(5, 5.0), seed=seed)
     state = flow.start(m)
     X, Y = np.split(state.particles.T.numpy().copy(), [72], axis=1)
     x, y = np.split(data.T.numpy(), [72], axis=1)
     for number, stage in enumerate(schedule):
         rng = generator(seed, Draw.DIRECTIONS, number)
-        A = stage.directions(shape, condition).draw(rng, 5, data)
+        A = flow.engine.directions(stage, shape, condition, flow.target, rng).draw(rng, 5, data)
         thetas = A.lift(torch.eye(5, dtype=torch.float64)).T.numpy()[None]  # [θ_x, ξ θ_y]
         if isinstance(condition, Observed):
             X = oracles.inpaint(X, condition.mask.numpy(), x, thetas, 5)
@@ -154,7 +154,7 @@ def test_algorithm_1_with_local_directions(seed):
 def small_flow(condition="none", seed=0, **settings):
     """Return a flow of float32 tables, and its number of coordinates."""
     condition, data = make(condition, 4, 40, np.random.default_rng(seed), xi=5.0)
-    settings = {"n_directions": 3 * BLOCK + 5, "schedule": (Stage(2), Stage(1)), **settings}
+    settings = {"engine": Exact(3 * BLOCK + 5), "schedule": (Stage(2), Stage(1)), **settings}
     return Flow(ArrayTarget(data.float()), condition, (4,), seed=seed, **settings)
 
 
@@ -168,7 +168,7 @@ def bits(flow, m=30, offline=None):
     entropy=st.sampled_from([0.0, 0.1]),
 )
 def test_frozen_coordinates_stay_bit_equal(condition, seed, entropy):
-    flow = small_flow(condition, seed, entropy=entropy, n_directions=3)
+    flow = small_flow(condition, seed, entropy=entropy, engine=Exact(3))
     state = flow.start(10, flow.target.z[:, :5])
     frozen = torch.ones(len(state.particles), dtype=torch.bool)
     frozen[flow.condition.free] = False
@@ -192,7 +192,8 @@ def test_same_bits_for_any_threads_and_chunks(condition, seed, m, rows):
     torch.set_num_threads(1)
     one = bits(small_flow(condition, seed), m)
     torch.set_num_threads(2)
-    assert torch.equal(bits(small_flow(condition, seed, memory=memory), m), one)
+    engine = Exact(3 * BLOCK + 5, memory=memory)
+    assert torch.equal(bits(small_flow(condition, seed, engine=engine), m), one)
 
 
 @pytest.mark.parametrize("stage", [Stage(1), Stage(1, 28, 7), Stage(1, 14, 14)])
@@ -201,7 +202,8 @@ def test_same_bits_for_any_threads_and_chunks_at_image_size(stage):
     results = []
     for threads, memory in [(1, 1), (2, 2**22), (2, 2**30)]:
         torch.set_num_threads(threads)
-        flow = Flow(ArrayTarget(data), Unconditional(), (1, 28, 28), (stage,), 300, memory=memory)
+        engine = Exact(300, memory=memory)
+        flow = Flow(ArrayTarget(data), Unconditional(), (1, 28, 28), (stage,), engine)
         results.append(bits(flow, 2000))
     assert torch.equal(results[0], results[1])
     assert torch.equal(results[0], results[2])
@@ -248,9 +250,7 @@ def test_offline_particles_and_cdf_from_a_subset(seed):
     """The oracle moves both kinds as one, and counts the particles that the flow draws."""
     rng = np.random.default_rng(seed)
     condition, data = make("columns", 3, 15, rng, xi=4.0)
-    flow = Flow(
-        ArrayTarget(data), condition, (3,), (Stage(4),), 5, step_size=1.5, n_cdf=8, seed=seed
-    )
+    flow = Flow(ArrayTarget(data), condition, (3,), (Stage(4),), Exact(5, 1.5), n_cdf=8, seed=seed)
     state = flow.start(20, data[:, :6])
     both = torch.cat([state.particles, state.offline], dim=1).T.numpy()
     draws = [generator(seed, Draw.SUBSET, 0, k).choice(20, 8, replace=False) for k in range(4)]
@@ -266,21 +266,22 @@ def test_as_many_counted_as_there_are_is_all():
 
 
 def test_each_step_sees_a_batch_of_its_own():
-    """Each batch is the step's own draw from the data, without replacement."""
+    """Each batch is a part of the data that the step draws."""
     data = torch.randn(2, 50, dtype=torch.float64)
     target = ArrayTarget(data, batch_size=10)
-    flow = Flow(target, Unconditional(), (2,), (Stage(2),), 4, step_size=1.0)
+    flow = Flow(target, Unconditional(), (2,), (Stage(2),), Exact(4, 1.0))
     x = data.T.numpy()
     X = flow.start(8).particles.T.numpy()
     for step, theta in enumerate(directions(0, 2, 4, 2)):
-        batch = x[generator(0, Draw.BATCH, 0, step).choice(50, 10, replace=False)]
+        batch = np.split(x, 5)[generator(0, Draw.BATCH, 0, step).integers(5)]
         X = oracles.cswf(X, X[:, :0], batch, batch[:, :0], theta[None], 1, 1.0)
     close(flow.run(flow.start(8)).particles.T, X)
 
 
 def test_noise_is_each_swarms_own():
     """With a step size of almost nothing, all that moves is the noise, of variance 2λη."""
-    flow = small_flow(step_size=1e-8, entropy=0.5e8, schedule=(Stage(1),), offline_seed=3)
+    engine = Exact(3 * BLOCK + 5, 1e-8)
+    flow = small_flow(engine=engine, entropy=0.5e8, schedule=(Stage(1),), offline_seed=3)
     state = flow.start(30, flow.target.z[:, :20])
     before = [state.particles.clone(), state.offline.clone()]
     flow.run(state)
@@ -294,7 +295,7 @@ def test_noise_is_each_swarms_own():
 def test_default_step_size(h, eta):
     data = torch.randn(5, 50, dtype=torch.float64)
     ours, given_eta = (
-        Flow(ArrayTarget(data), Unconditional(), (5,), (Stage(2),), h, step_size=step_size)
+        Flow(ArrayTarget(data), Unconditional(), (5,), (Stage(2),), Exact(h, step_size))
         for step_size in (None, eta)
     )
     close(bits(ours), bits(given_eta).numpy())
@@ -304,7 +305,7 @@ def test_default_step_size_at_a_level_counts_its_coordinates():
     data = torch.randn(72, 20, dtype=torch.float64)
     stage = Stage(1, 3, 2)
     ours, given_eta = (
-        Flow(ArrayTarget(data), Unconditional(), (2, 6, 6), (stage,), 40, step_size=step_size)
+        Flow(ArrayTarget(data), Unconditional(), (2, 6, 6), (stage,), Exact(40, step_size))
         for step_size in (None, 18 * 40 / (40 + 18 - 1))
     )
     close(bits(ours), bits(given_eta).numpy())
@@ -314,14 +315,14 @@ def test_default_step_size_at_a_level_counts_its_coordinates():
 def test_default_step_size_converges_for_few_and_many_directions(h):
     """With η = d the middle one, H = d, would still be 1.4 away of 3."""
     data = torch.randn(128, 500, generator=torch.Generator().manual_seed(0)) + 3
-    moved = bits(Flow(ArrayTarget(data), Unconditional(), (128,), (Stage(30),), h), 500)
+    moved = bits(Flow(ArrayTarget(data), Unconditional(), (128,), (Stage(30),), Exact(h)), 500)
     assert (moved.mean(dim=1) - data.mean(dim=1)).square().mean().sqrt() < 0.05
 
 
 def test_one_dimension_is_solved_in_one_step():
     """With d = 1 and η = 1 the step is the optimal transport map itself."""
     data = torch.randn(1, 50, dtype=torch.float64) ** 3
-    flow = Flow(ArrayTarget(data), Unconditional(), (1,), (Stage(1),), 1)
+    flow = Flow(ArrayTarget(data), Unconditional(), (1,), (Stage(1),), Exact(1))
     moved = bits(flow, 50)
     # A direction of −1 sends the particles the other way round: ranks from above.
     torch.testing.assert_close(moved.sort().values, data.sort().values)
@@ -332,7 +333,7 @@ def test_gaussian_to_gaussian():
     rng = torch.Generator().manual_seed(0)
     mix = torch.tensor([[2.0, 0.0], [1.0, 0.5]])
     data = mix @ torch.randn(2, 4000, generator=rng) + torch.tensor([[3.0], [-1.0]])
-    moved = bits(Flow(ArrayTarget(data), Unconditional(), (2,), (Stage(60),), 32), 4000)
+    moved = bits(Flow(ArrayTarget(data), Unconditional(), (2,), (Stage(60),), Exact(32)), 4000)
     torch.testing.assert_close(moved.mean(dim=1), data.mean(dim=1), atol=0.02, rtol=0)
     torch.testing.assert_close(moved.cov(), data.cov(), atol=0.1, rtol=0)
 
@@ -347,7 +348,7 @@ def test_callbacks_see_every_step():
 MEASURE = """
 import sys
 import torch
-from sliceflow import ArrayTarget, Flow, Stage, Unconditional
+from sliceflow import ArrayTarget, Exact, Flow, Stage, Unconditional
 
 d, m, n, h, memory = map(int, sys.argv[1:])
 
@@ -359,7 +360,7 @@ def high_water():
 
 def started(d, m, n):
     target = ArrayTarget(torch.randn(d, n))
-    flow = Flow(target, Unconditional(), (d,), (Stage(2),), h, memory=memory)
+    flow = Flow(target, Unconditional(), (d,), (Stage(2),), Exact(h, memory=memory))
     return flow, flow.start(m)
 
 

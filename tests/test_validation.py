@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 import torch
 
-from sliceflow import SlicedFlow, Stage
+from sliceflow import Exact, Fast, SlicedFlow, Stage
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
@@ -62,22 +62,21 @@ def test_bad_data(x, y, message):
 BAD_PARAMETERS = {
     "n_particles=1": ({"n_particles": 1}, "pass n_particles=2 or more"),
     "n_particles=2.5": ({"n_particles": 2.5}, "must be an integer"),
-    "n_directions=0": ({"n_directions": 0}, "pass n_directions=1 or more"),
     "schedule=0": ({"schedule": 0}, "pass schedule=1 or more"),
     "schedule=[]": ({"schedule": []}, "at least one Stage"),
     "schedule=[3]": ({"schedule": [3]}, "give Stage"),
     "a bare stage": ({"schedule": Stage(1)}, "put it in a list"),
-    "a step too far": ({"step_size": 1e30, "schedule": 3}, "pass a smaller step_size"),
+    "a step too far": ({"engine": Fast(step_size=1e30), "schedule": 3}, "a smaller step_size"),
+    "engine='fast'": ({"engine": "fast"}, "pass Fast\\(\\) or Exact\\(\\)"),
+    "start=0": ({"start": 0}, "finite and > 0"),
+    "start='gauss'": ({"start": "gauss"}, 'pass "gaussian"'),
     "levels of a table": ({"schedule": [Stage(1, 2, 2)]}, "x is a table: leave it out"),
-    "step_size=0": ({"step_size": 0}, "finite and > 0"),
-    "step_size=nan": ({"step_size": np.nan}, "finite and > 0"),
     "amplifier=-1": ({"amplifier": -1}, "finite and >= 0"),
     "amplifier='ten'": ({"amplifier": "ten"}, "must be a number"),
     "fixed_directions='no'": ({"fixed_directions": "no"}, "True or False"),
     "entropy=-1": ({"entropy": -1}, "finite and >= 0"),
     "batch_size=1": ({"batch_size": 1}, "pass batch_size=2 or more"),
     "n_cdf=1": ({"n_cdf": 1}, "pass n_cdf=2 or more"),
-    "memory=0": ({"memory": 0}, "pass memory=1 or more"),
     "no device": ({"device": None}, "pass device='cpu'"),
     "meta device": ({"device": "meta"}, "pass device='cpu'"),
     "device": ({"device": "abacus"}, "pass device='cpu'"),
@@ -100,11 +99,29 @@ def test_bad_parameters(parameters, message):
         ({"steps": 1, "resolution": 0}, "pass resolution=1 or more"),
         ({"steps": 1, "resolution": 2, "patch": 0}, "pass patch=1 or more"),
         ({"steps": 1, "patch": 2}, "give its resolution"),
+        ({"steps": 1, "resolution": 2, "band": 0}, "pass band=1 or more"),
+        ({"steps": 1, "resolution": 2, "shared": "yes"}, "True or False"),
     ],
 )
 def test_bad_stages(arguments, message):
     with pytest.raises((ValueError, TypeError), match=message):
         Stage(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("engine", "arguments", "message"),
+    [
+        (Exact, {"n_directions": 0}, "pass n_directions=1 or more"),
+        (Exact, {"step_size": 0}, "finite and > 0"),
+        (Exact, {"memory": 0}, "pass memory=1 or more"),
+        (Fast, {"step_size": np.nan}, "finite and > 0"),
+        (Fast, {"cells": 3}, "pass cells=4 or more"),
+        (Fast, {"cells": 2**15}, "at most"),
+    ],
+)
+def test_bad_engines(engine, arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        engine(**arguments)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +145,7 @@ def test_level_larger_than_the_image():
 
 
 def fitted(y=None, **parameters):
-    return SlicedFlow(schedule=1, n_directions=2, random_state=0, **parameters).fit(X, y)
+    return SlicedFlow(schedule=1, random_state=0, **parameters).fit(X, y)
 
 
 MASK = np.array([True, False, False])

@@ -1,9 +1,11 @@
 """Nonparametric generative modelling with sliced-Wasserstein flows."""
 
 from sliceflow.conditions import Columns, Label, Observed, Unconditional
+from sliceflow.engines import Exact, Fast
 from sliceflow.estimator import SlicedFlow
 from sliceflow.flow import Flow, State
 from sliceflow.schedules import Stage
+from sliceflow.starts import Gaussian, Noise
 from sliceflow.targets import ArrayTarget, Target
 
 __version__ = "0.1.0"
@@ -11,8 +13,12 @@ __version__ = "0.1.0"
 __all__ = [
     "ArrayTarget",
     "Columns",
+    "Exact",
+    "Fast",
     "Flow",
+    "Gaussian",
     "Label",
+    "Noise",
     "Observed",
     "SlicedFlow",
     "Stage",

@@ -23,6 +23,9 @@ class Draw(IntEnum):
     NOISE = 5
     OFFLINE_START = 6
     OFFLINE_NOISE = 7
+    AXES = 8
+    GAUSSIAN = 9
+    ORDER = 10
 
 
 def generator(seed: int, draw: Draw, stage: int = 0, step: int = 0) -> np.random.Generator:

@@ -24,6 +24,8 @@ class Condition(ABC):
 
     l: int = 0
     amplifier: float = 1.0
+    freezes_x: bool = False
+    """Whether some coordinates of x itself are frozen, and not only those below x."""
     free: Index
     """The coordinates of a joined particle that the flow moves."""
 
@@ -59,6 +61,8 @@ class Observed(Unconditional):
 
     They are projected as the image that they are part of, so there is no amplifier.
     """
+
+    freezes_x = True
 
     def __init__(self, mask: Tensor) -> None:
         self.mask = mask

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from sliceflow._parameters import Parameters
+from sliceflow._random import Draw, generator
 from sliceflow._scaling import Scaling
 from sliceflow._validation import (
     Kind,
@@ -30,10 +31,12 @@ from sliceflow._validation import (
     is_columns,
 )
 from sliceflow.conditions import Columns, Condition, Label, Observed, Unconditional
+from sliceflow.engines import Engine, Exact, Fast
 from sliceflow.flow import Flow, State
 from sliceflow.progress import Progress
-from sliceflow.schedules import Stage
-from sliceflow.targets import ArrayTarget
+from sliceflow.schedules import Stage, pyramid
+from sliceflow.starts import Gaussian, Noise, Start
+from sliceflow.targets import ArrayTarget, mixed
 
 
 class SlicedFlow(Parameters):
@@ -47,13 +50,15 @@ class SlicedFlow(Parameters):
     ----------
     n_particles : int, optional
         M. By default as many as the data has rows.
-    n_directions : int
-        H, the number of directions of a step.
-    schedule : int or sequence of Stage
-        The steps: a number of them with uniform directions, or stages one after the other. More
-        steps come nearer to the data.
-    step_size : float, optional
-        η. By default d H / (H + d − 1) for d coordinates that the directions reach.
+    schedule : int or sequence of Stage, optional
+        The steps: a number of them with directions of all of x, or stages one after the other.
+        More steps come nearer to the data. By default 100 steps for tables, and for images what
+        `schedules.pyramid` returns.
+    engine : Engine, optional
+        How a step is done: `Fast` by default, or `Exact` for the paper's own.
+    start : float or "gaussian"
+        Where particles start: noise of this standard deviation, or a Gaussian with the mean and
+        the covariance of the data, of each class if there are labels.
     amplifier : float
         ξ: how much y weighs. The paper uses 10 for labels; 0 ignores y, and too much hurts where
         there are few rows.
@@ -67,8 +72,6 @@ class SlicedFlow(Parameters):
         The rows of data, drawn afresh, that a step sees. By default all.
     n_cdf : int, optional
         The particles, drawn afresh, from which a step estimates their CDF. By default all.
-    memory : int
-        Bytes for the values along directions. Only very little makes it slower.
     device : str or torch.device
         Where to work.
     random_state : int, NumPy generator or None
@@ -108,31 +111,29 @@ class SlicedFlow(Parameters):
         self,
         *,
         n_particles: int | None = None,
-        n_directions: int = 128,
-        schedule: int | Sequence[Stage] = 100,
-        step_size: float | None = None,
+        schedule: int | Sequence[Stage] | None = None,
+        engine: Engine | None = None,
+        start: float | str = 1.0,
         amplifier: float = 10.0,
         observed: Any = None,
         entropy: float = 0.0,
         fixed_directions: bool = False,
         batch_size: int | None = None,
         n_cdf: int | None = None,
-        memory: int = 2**28,
         device: str | torch.device = "cpu",
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
         self.n_particles = n_particles
-        self.n_directions = n_directions
         self.schedule = schedule
-        self.step_size = step_size
+        self.engine = engine
+        self.start = start
         self.amplifier = amplifier
         self.observed = observed
         self.entropy = entropy
         self.fixed_directions = fixed_directions
         self.batch_size = batch_size
         self.n_cdf = n_cdf
-        self.memory = memory
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -198,21 +199,35 @@ class SlicedFlow(Parameters):
 
     def _flow(self, data: Tensor, condition: Condition, shape: tuple[int, ...], seed: int) -> Flow:
         """Check the parameters and make the flow for this data, (D, N)."""
-        data = data.to(check_device(self.device))
-        eta = self.step_size
+        batch_size = check_optional_integer("batch_size", self.batch_size, 2)
+        if batch_size is not None:
+            data = data[:, mixed(generator(seed, Draw.ORDER), _strata(data, condition))]
         return Flow(
-            ArrayTarget(data, check_optional_integer("batch_size", self.batch_size, 2)),
+            ArrayTarget(data.to(check_device(self.device)), batch_size),
             condition,
             shape,
             self._stages(shape),
-            check_integer("n_directions", self.n_directions, 1),
-            step_size=None if eta is None else check_number("step_size", eta, positive=True),
+            self._engine(),
+            initial=self._initial(),
             entropy=check_number("entropy", self.entropy, positive=False),
             fixed_directions=check_flag("fixed_directions", self.fixed_directions),
             n_cdf=check_optional_integer("n_cdf", self.n_cdf, 2),
-            memory=check_integer("memory", self.memory, 1),
             seed=seed,
         )
+
+    def _engine(self) -> Engine:
+        if self.engine is None:
+            return Fast()
+        if not isinstance(self.engine, Fast | Exact):
+            raise TypeError(f"engine={self.engine!r} is no engine: pass Fast() or Exact()")
+        return self.engine
+
+    def _initial(self) -> Start:
+        if isinstance(self.start, str):
+            if self.start != "gaussian":
+                raise ValueError(f'start={self.start!r}: pass "gaussian" or a standard deviation')
+            return Gaussian()
+        return Noise(check_number("start", self.start, positive=True))
 
     def _condition(
         self, shape: tuple[int, ...], n: int, y: Any
@@ -233,6 +248,8 @@ class SlicedFlow(Parameters):
 
     def _stages(self, shape: tuple[int, ...]) -> tuple[Stage, ...]:
         """Return the schedule as stages, if they fit the shape of x."""
+        if self.schedule is None:
+            return (Stage(100),) if len(shape) == 1 else pyramid(shape)
         if isinstance(self.schedule, Stage):
             raise TypeError(f"schedule={self.schedule} is one stage: put it in a list")
         if not isinstance(self.schedule, Sequence):
@@ -272,7 +289,9 @@ class SlicedFlow(Parameters):
         with Progress(flow.schedule, show=self.verbose) as progress:
             flow.run(state, [progress])
         if not (state.particles.isfinite().all() and state.offline.isfinite().all()):
-            raise FloatingPointError("the particles flew apart: pass a smaller step_size")
+            raise FloatingPointError(
+                "the particles flew apart: pass an engine with a smaller step_size"
+            )
         return state
 
 
@@ -282,3 +301,10 @@ def _scaled(shape: tuple[int, ...], condition: Condition) -> Tensor:
     if condition.l:
         scaled[-condition.l :] = not isinstance(condition, Label)
     return scaled
+
+
+def _strata(data: Tensor, condition: Condition) -> np.ndarray:
+    """Return the class of each row, or zeros."""
+    if isinstance(condition, Label):
+        return condition.split(data)[1].cpu().numpy()
+    return np.zeros(data.shape[1], dtype=int)

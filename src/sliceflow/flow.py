@@ -4,25 +4,31 @@ A step moves every particle along every direction by its one-dimensional transpo
 
     z = A x                    project the particles on H directions
     T = F_q⁻¹ ∘ F_p            one monotone map for each direction
-    x = x + η/H Aᵀ (T(z) − z)  move the free coordinates; the condition stays
+    x = x + w Aᵀ (T(z) − z)    move the free coordinates; the condition stays
 
-Particles are columns: M particles of D coordinates are a (D, M) matrix, and their values along H
-directions are (H, M), so that the values of one map lie together.
+The weight w is η/H where directions are averaged, and 1 where they are orthonormal. Particles are
+columns: M particles of D coordinates are a (D, M) matrix, and their values along H directions are
+(H, M), so that the values of one map lie together.
 """
 
+import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from sliceflow._random import Draw, generator, normal
-from sliceflow.conditions import Condition, Index
-from sliceflow.projections import BLOCK, Directions, Projection, Rows, slices
+from sliceflow._threads import parallel
+from sliceflow.conditions import Condition
+from sliceflow.engines import Engine, Fast
+from sliceflow.projections import Block, Operator
+from sliceflow.pyramid import Level
 from sliceflow.schedules import Stage
+from sliceflow.starts import Noise, Start
 from sliceflow.targets import Target
-from sliceflow.transport import SortedMap
 
 
 @dataclass
@@ -31,23 +37,37 @@ class State:
 
     Particles have shape (D, M). ``offline`` ones, (D, L), ride along: the maps move them, but are
     not estimated from them. ``stage`` and ``step`` are those that come next.
+
+    While a stage moves particles in the coordinates of its level, both swarms there are ``inner``
+    and the particles above are as they were when it began; `Flow.settle` brings them up to date.
     """
 
     particles: Tensor
     offline: Tensor
     stage: int = 0
     step: int = 0
+    inner: list[Tensor] | None = None
 
 
 Callback = Callable[[State], object]
 """Called with the state after each step."""
 
 
+@dataclass(frozen=True)
+class Setting:
+    """What the steps of a stage share."""
+
+    level: Level
+    target: Target
+    law: Any
+
+
 @dataclass(frozen=True, eq=False)
 class Flow:
     """A conditional sliced-Wasserstein flow (Algorithm 1).
 
-    With ``fixed_directions`` and an ``entropy`` λ it is the flow of Liutkus et al. (Algorithm 2).
+    With `Exact`, ``fixed_directions`` and an ``entropy`` λ it is the flow of Liutkus et al.
+    (Algorithm 2).
 
     Parameters
     ----------
@@ -57,21 +77,16 @@ class Flow:
         The shape of one x: (d,) or (C, h, w).
     schedule
         The stages, one after the other.
-    n_directions
-        H, the number of directions of a step.
-    step_size
-        η. By default d H / (H + d − 1), where d counts the coordinates that the directions reach:
-        the paper's η = d if H is much larger, and less if not, because the moves along directions
-        that are not orthogonal add up.
+    engine
+        How a step is done: `Fast` or `Exact`.
+    initial
+        Where particles start: `Noise` or `Gaussian`.
     entropy
         λ: each step adds noise of variance 2λη.
     fixed_directions
         Draw the directions once for each stage instead of once for each step.
     n_cdf
         The number of particles, drawn for each step, that F_p is estimated from. By default all.
-    memory
-        Bytes for the values along directions, the part of a step's memory that can be chosen;
-        docs/design.md has the rest. The least is that of one direction at a time.
     seed, offline_seed
         With the stage and the step, ``seed`` determines every draw but the start and the noise of
         offline particles, which are theirs alone.
@@ -81,27 +96,33 @@ class Flow:
     condition: Condition
     shape: tuple[int, ...]
     schedule: tuple[Stage, ...]
-    n_directions: int
-    step_size: float | None = None
+    engine: Engine = Fast()  # noqa: RUF009 (it does not change)
+    initial: Start = Noise()  # noqa: RUF009
     entropy: float = 0.0
     fixed_directions: bool = False
     n_cdf: int | None = None
-    memory: int = 2**28
     seed: int = 0
     offline_seed: int = 0
+    _settings: dict[int, Setting] = field(default_factory=dict, init=False, repr=False)
 
     def start(self, n: int, offline: Tensor | None = None) -> State:
-        """Draw n particles from p₀(x, y) = N(x; 0, I) q(y).
+        """Draw n particles from p₀(x, y) = p₀(x | y) q(y).
 
         ``offline`` particles, joined by the condition, keep their y and get such an x too.
         """
-        free = self.condition.free
         rng = generator(self.seed, Draw.CONDITIONS)
         particles = self.condition.initial(self.target, rng, n)
         offline = particles[:, :0] if offline is None else offline.clone()
-        particles[free] = normal(generator(self.seed, Draw.START), particles[free])
-        offline[free] = normal(generator(self.offline_seed, Draw.OFFLINE_START), offline[free])
+        d, rng = math.prod(self.shape), generator(self.seed, Draw.GAUSSIAN)
+        draw_x = self.initial.sampler(self.target, self.condition, d, rng)
+        self._set_free(particles, draw_x(generator(self.seed, Draw.START), particles))
+        rng = generator(self.offline_seed, Draw.OFFLINE_START)
+        self._set_free(offline, draw_x(rng, offline))
         return State(particles, offline)
+
+    def _set_free(self, particles: Tensor, x: Tensor) -> None:
+        z, free = torch.cat([x, particles[len(x) :]]), self.condition.free
+        particles[free] = z[free]
 
     def run(self, state: State, callbacks: Iterable[Callback] = ()) -> State:
         """Do all steps that are left, in place, and call each callback after each step."""
@@ -113,88 +134,114 @@ class Flow:
         return state
 
     def step(self, state: State) -> None:
-        """Do one step, in place: x ← x + η v̂(x) + √(2λη) ε."""
-        now = state.stage, state.step
-        stage = self.schedule[state.stage]
-        law = stage.directions(self.shape, self.condition)
-        default = default_step_size(law.reach, self.n_directions)
-        eta = default if self.step_size is None else self.step_size
-        v, v_offline = self._velocities(law, state)
-        self._move(state.particles, v, eta, generator(self.seed, Draw.NOISE, *now))
-        noise = generator(self.offline_seed, Draw.OFFLINE_NOISE, *now)
-        self._move(state.offline, v_offline, eta, noise)
-        last = state.step + 1 == stage.steps
-        state.stage, state.step = (state.stage + 1, 0) if last else (state.stage, state.step + 1)
+        """Do one step, in place: x ← x + w Aᵀ (T(A x) − A x) + √(2λη) ε."""
+        setting, us = self._setting(state), self._inner(state)
+        number = 0 if self.fixed_directions else state.step
+        rng = generator(self.seed, Draw.DIRECTIONS, state.stage, number)
+        A = self.engine.draw(setting.law, rng, state.particles)
+        w = A.level.enter(setting.target.batch(self._rng(Draw.BATCH, state)))
+        vs = [A.level.enter(u) for u in us]
+        at_once = A.is_disjoint and not self._is_full_size
+        moves = vs if at_once else [torch.zeros_like(v) for v in vs]
+        weight = self.engine.weight(setting.law)
+        add_moves(A, self.engine, vs, w, self._counted(state), weight, onto=moves)
+        if not at_once:
+            moves = [A.level.leave(move) for move in moves]
+            self._apply(state, moves, eta=weight * len(A))
+        self._advance(state)
 
-    def _velocities(self, law: Directions, state: State) -> list[Tensor]:
-        """Draw the directions and the data of this step, and estimate v̂ at all particles."""
-        stage, step = state.stage, state.step
-        rng = generator(self.seed, Draw.DIRECTIONS, stage, 0 if self.fixed_directions else step)
-        A = law.draw(rng, self.n_directions, state.particles)
-        data = self.target.batch(generator(self.seed, Draw.BATCH, stage, step))
-        swarms = [state.particles, state.offline]
-        return velocities(A, swarms, data, self._counted(state), self.memory)
+    @property
+    def _is_full_size(self) -> bool:
+        """Whether particles leave their level after each step, for what is done pixel by pixel."""
+        return self.condition.freezes_x or self.entropy > 0
 
-    def _counted(self, state: State) -> Index:
-        """Return which particles F_p is estimated from."""
+    def _apply(self, state: State, moves: list[Tensor], eta: float) -> None:
+        """Add the moves, in the coordinates of the stage's level, to what is free; then noise."""
+        free, level = self.condition.free, self._setting(state).level
+        if not self._is_full_size:
+            for u, move in zip(self._inner(state), moves, strict=True):
+                u[free] += move[free]
+            return
+        noise = self._rng(Draw.NOISE, state), self._rng(Draw.OFFLINE_NOISE, state)
+        for x, move, rng in zip((state.particles, state.offline), moves, noise, strict=True):
+            x[free] += level.leave(move)[free]
+            if self.entropy:
+                x[free] += (2 * self.entropy * eta) ** 0.5 * normal(rng, x[free])
+        state.inner = None
+
+    def _advance(self, state: State) -> None:
+        """Count the step; after the last one of its stage, settle."""
+        if state.step + 1 < self.schedule[state.stage].steps:
+            state.step += 1
+            return
+        self.settle(state)
+        self._settings.clear()
+        state.stage, state.step = state.stage + 1, 0
+
+    def settle(self, state: State) -> None:
+        """Bring particles up to date with their coordinates u at a level Q: x += Q (u − Qᵀ x)."""
+        if state.inner is None:
+            return
+        d, level = math.prod(self.shape), self._setting(state).level
+        for x, u in zip((state.particles, state.offline), state.inner, strict=True):
+            if u is not x:  # at full size it is
+                x[:d] += level.leave(u - level.enter(x))[:d]
+        state.inner = None
+
+    def _inner(self, state: State) -> list[Tensor]:
+        """Return both swarms in the coordinates of the stage's level."""
+        if state.inner is None:
+            level = self._setting(state).level
+            state.inner = [level.enter(x) for x in (state.particles, state.offline)]
+        return state.inner
+
+    def _setting(self, state: State) -> Setting:
+        """Return what the steps of this stage share, made when it begins."""
+        if state.stage not in self._settings:
+            stage, like = self.schedule[state.stage], state.particles
+            level = self.engine.level(stage, self.shape, like)
+            target, rng = self.target.at(level), generator(self.seed, Draw.AXES, state.stage)
+            law = self.engine.directions(stage, self.shape, self.condition, target, rng)
+            self._settings[state.stage] = Setting(level, target, law)
+        return self._settings[state.stage]
+
+    def _counted(self, state: State) -> Tensor | None:
+        """Return which particles F_p is estimated from, if not all."""
         m = state.particles.shape[1]
         if self.n_cdf is None or self.n_cdf >= m:
-            return slice(None)
-        rng = generator(self.seed, Draw.SUBSET, state.stage, state.step)
-        return torch.from_numpy(rng.choice(m, self.n_cdf, replace=False))
+            return None
+        return torch.from_numpy(self._rng(Draw.SUBSET, state).choice(m, self.n_cdf, replace=False))
 
-    def _move(self, x: Tensor, v: Tensor, eta: float, rng: np.random.Generator) -> None:
-        free = self.condition.free
-        x[free] += v.mul_(eta)[free]
-        if self.entropy:
-            x[free] += (2 * self.entropy * eta) ** 0.5 * normal(rng, x[free])
-
-
-def default_step_size(d: int, h: int) -> float:
-    """Return the η that brings a shifted Gaussian nearest to the target in one step, on average.
-
-    An error e becomes e − η/H Σ θθᵀ e. With h directions uniform on the sphere of d dimensions its
-    mean square is least for this η: with η = d and H = d it would hardly shrink at all.
-    """
-    return d * h / (h + d - 1)
-
-
-def velocities(
-    A: Projection, swarms: list[Tensor], data: Tensor, counted: Index, memory: int
-) -> list[Tensor]:
-    """Estimate v̂(x) = 1/H Σ_h (T_h(θ_hᵀ x) − θ_hᵀ x) θ_h at all x (equations 7 and 8).
-
-    T_h maps the ``counted`` particles of the first swarm (D, M) to the data (D, N).
-    """
-    us, w = [A.level.enter(x) for x in swarms], A.level.enter(data)
-    moves = [torch.zeros_like(u) for u in us]
-    for theta in A.blocks():
-        add_moves(theta, us, w, counted, memory, moves)
-    return [A.level.leave(move).div_(len(A)) for move in moves]
+    def _rng(self, draw: Draw, state: State) -> np.random.Generator:
+        is_offline = draw in (Draw.OFFLINE_START, Draw.OFFLINE_NOISE)
+        seed = self.offline_seed if is_offline else self.seed
+        return generator(seed, draw, state.stage, state.step)
 
 
 def add_moves(
-    theta: Rows, us: list[Tensor], w: Tensor, counted: Index, memory: int, moves: list[Tensor]
+    A: Operator,
+    engine: Engine,
+    us: list[Tensor],
+    w: Tensor,
+    counted: Tensor | None,
+    weight: float,
+    onto: list[Tensor],
 ) -> None:
-    """Add Θᵀ (T(Θ u) − Θ u) of one block of directions to the move of each swarm, in place.
+    """Add w Aᵀ (T(A u) − A u) of each swarm u to what it moves (equations 7 and 8).
 
-    Directions are independent: as many are mapped at a time as have room in ``memory``.
+    T maps the ``counted`` particles of the first swarm (D, M) to the data (D, N). Blocks that
+    touch no coordinate twice are worked on in parallel, and may move u itself.
     """
-    zs, q = [theta.project(u) for u in us], theta.project(w)
-    for rows in slices(len(theta), chunk_size(memory, sum(z.shape[1] for z in zs), q.shape[1])):
-        T = SortedMap.between(zs[0][rows, counted], q[rows])
-        for z in zs:
-            z[rows] = T(z[rows]) - z[rows]
-    for displacement, move in zip(zs, moves, strict=True):
-        theta.lift(displacement, onto=move)
 
+    def add(theta: Block) -> None:
+        zs = [theta.project(u) for u in us]
+        p = zs[0] if counted is None else theta.project(us[0][:, counted])
+        engine.displace(zs, p, theta.project(w))
+        for z, move in zip(zs, onto, strict=True):
+            theta.lift(z, move, weight)
 
-def chunk_size(memory: int, m: int, n: int) -> int:
-    """Return how many directions can be mapped at a time with m particles and n data rows.
-
-    A block holds four bytes for each value. A value that is being mapped takes 4 more of the data
-    (the sorted copy) and about 60 more of a particle (the sorted copy, two indices and what stands
-    there, the rank in float64); counted here with what the allocator was seen to keep.
-    """
-    block = 4 * BLOCK * (m + n)
-    return min(max(1, (memory - block) // (110 * m + 16 * n)), BLOCK)
+    if A.is_disjoint:
+        parallel(add, A.blocks())
+    else:
+        for theta in A.blocks():
+            add(theta)

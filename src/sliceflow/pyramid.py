@@ -23,6 +23,13 @@ def lanczos(n: int, k: int, lobes: int = 5) -> Tensor:
     return weights / weights.sum(dim=1, keepdim=True)
 
 
+def orthonormal(n: int, k: int) -> Tensor:
+    """Return the orthonormal basis nearest to the Lanczos matrix (Löwdin's), with shape (n, k)."""
+    u, _, vt = torch.linalg.svd(lanczos(n, k), full_matrices=False)
+    basis: Tensor = u @ vt
+    return basis
+
+
 class Level(Protocol):
     """What all directions of a step share: a linear map and its adjoint."""
 
@@ -63,6 +70,15 @@ class LanczosLevel:
         """Return the k×k level of images (C, h, w), of the dtype and on the device of ``like``."""
         _, h, w = shape
         return cls(shape, lanczos(h, k).to(like), lanczos(w, k).to(like))
+
+    @classmethod
+    def orthonormal_at(cls, shape: tuple[int, int, int], k: int, like: Tensor) -> Self:
+        """Return the same level in orthonormal coordinates: `enter` undoes `leave`.
+
+        Then a flow can stay at the level, with C k² numbers a particle, for as long as it likes.
+        """
+        _, h, w = shape
+        return cls(shape, orthonormal(h, k).to(like), orthonormal(w, k).to(like))
 
     def enter(self, x: Tensor) -> Tensor:
         """Return Rᵀ x Q of images (C·h·w + l, M), with shape (C·k² + l, M)."""

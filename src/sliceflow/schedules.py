@@ -1,36 +1,58 @@
 """A schedule is rows: which directions, for how many steps, one stage after the other."""
 
-import math
 from dataclasses import dataclass
 
-from sliceflow._validation import check_integer, check_optional_integer
-from sliceflow.conditions import Condition
-from sliceflow.projections import Directions, Local, Sphere
+from sliceflow._validation import check_flag, check_integer, check_optional_integer
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Steps with uniform directions or, at a ``resolution`` k, with patches of the k×k level.
+    """Steps with directions of all of x or, at a ``resolution`` k, of patches of the k×k level.
 
-    The side of a patch is ``patch``; if it is not given or larger than k, the patch is the level.
+    Parameters
+    ----------
+    steps
+        How many.
+    resolution
+        k, the side of the level; without it, x itself.
+    patch
+        The side of a patch. If it is not given or not smaller than k, the patch is the level.
+    band
+        For the fast engine: directions are eigenvectors of the covariance of the data's patches,
+        rotated at random within bands of so many neighbours. By default they are random.
+    shared
+        For the fast engine: all patches share one map for each direction.
     """
 
     steps: int
     resolution: int | None = None
     patch: int | None = None
+    band: int | None = None
+    shared: bool = False
 
     def __post_init__(self) -> None:
         check_integer("steps", self.steps, 1)
         check_optional_integer("resolution", self.resolution, 1)
         check_optional_integer("patch", self.patch, 1)
+        check_optional_integer("band", self.band, 1)
+        check_flag("shared", self.shared)
         if self.patch is not None and self.resolution is None:
             raise ValueError(f"{self} has a patch but no level: give its resolution too")
 
-    def directions(self, shape: tuple[int, ...], condition: Condition) -> Directions:
-        """Return the law of the directions for x of this shape, given the condition."""
-        l, amplifier = condition.l, condition.amplifier
-        if self.resolution is None:
-            return Sphere(math.prod(shape), l, amplifier)
-        channels, height, width = shape
-        patch = self.resolution if self.patch is None else self.patch
-        return Local((channels, height, width), self.resolution, patch, l, amplifier)
+
+def pyramid(shape: tuple[int, ...], steps: int = 20) -> tuple[Stage, ...]:
+    """Return a schedule for images (C, h, w), from coarse to fine, with so many steps a stage.
+
+    Levels up to 7×7 are moved as a whole. Above, patches go from large to small, so that what a
+    large one leaves at its borders is mended by the next.
+    """
+    n = min(shape[1:])
+    coarse = [Stage(steps, k, k) for k in range(1, min(n, 7) + 1)]
+    fine = [
+        Stage(steps, k, patch)
+        for k in (8, 12, 16, 24, 32, 48, 64, 96, 128)
+        if k < n
+        for patch in (7, 5, 3)
+    ]
+    last = [Stage(steps, n, patch) for patch in (7, 5, 3) if n > 7]
+    return (*coarse, *fine, *last)

@@ -1,11 +1,14 @@
 """The target of a flow: an object that gives batches of data, so that it need not fit in memory."""
 
+import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from sliceflow.pyramid import Level
 
 
 class Target(Protocol):
@@ -21,10 +24,17 @@ class Target(Protocol):
     def draw(self, rng: np.random.Generator, n: int) -> Tensor:
         """Draw n rows, each about as often as any other, with shape (D, n)."""
 
+    def at(self, level: Level) -> Self:
+        """Return this target in the coordinates of a level."""
+
 
 @dataclass(frozen=True, eq=False)
 class ArrayTarget:
-    """Data in memory, (D, N). A step sees all of it, or ``batch_size`` rows drawn afresh."""
+    """Data in memory, (D, N). A step sees all of it, or one of equal parts of neighbouring rows.
+
+    The parts have at most ``batch_size`` rows, so these should be in random order: see `mixed`.
+    Neighbours are a view of the data; rows from here and there would have to be copied each step.
+    """
 
     z: Tensor
     batch_size: int | None = None
@@ -35,11 +45,15 @@ class ArrayTarget:
         return self.z.device
 
     def batch(self, rng: np.random.Generator) -> Tensor:
-        """Return all rows, or ``batch_size`` of them without replacement."""
+        """Return all rows, or a part of them drawn at random."""
         n = self.z.shape[1]
-        if self.batch_size is None or self.batch_size >= n:
-            return self.z
-        return self._pick(rng.choice(n, self.batch_size, replace=False))
+        parts = 1 if self.batch_size is None else math.ceil(n / self.batch_size)
+        part = rng.integers(parts)
+        return self.z[:, part * n // parts : (part + 1) * n // parts]
+
+    def at(self, level: Level) -> Self:
+        """Return this target in the coordinates of a level."""
+        return type(self)(level.enter(self.z), self.batch_size)
 
     def draw(self, rng: np.random.Generator, n: int) -> Tensor:
         """Draw n rows: all of them as often as n allows, then some without replacement.
@@ -55,3 +69,16 @@ class ArrayTarget:
 
     def _pick(self, index: np.ndarray) -> Tensor:
         return self.z[:, torch.from_numpy(index).to(self.z.device)]
+
+
+def mixed(rng: np.random.Generator, labels: np.ndarray) -> np.ndarray:
+    """Return a random order in which neighbours have all labels as often as the whole, up to one.
+
+    Parts whose labels are not as frequent as those of the particles would tear a flow with a
+    large amplifier to and fro. Without labels, pass zeros.
+    """
+    shuffled = rng.permutation(len(labels))
+    by_label = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    counts = np.bincount(labels)
+    place = np.concatenate([(np.arange(n) + 0.5) / n for n in counts])
+    return by_label[np.argsort(place, kind="stable")]

@@ -9,7 +9,7 @@ dimension of about 256 on, with the threads among which MKL splits the sum. Henc
 shape, block by block, with short inner dimensions, panel by panel.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, Self
@@ -31,7 +31,25 @@ def slices(length: int, size: int) -> Iterator[slice]:
     return (slice(i, min(i + size, length)) for i in range(0, length, size))
 
 
-class Rows(Protocol):
+def matmul(a: Tensor, b: Tensor) -> Tensor:
+    """Return a @ b, summed panel by panel."""
+    product = a[:, :PANEL] @ b[:PANEL]
+    for panel in slices(len(b) - PANEL, PANEL):
+        product.addmm_(a[:, PANEL:][:, panel], b[PANEL:][panel])
+    return product
+
+
+class Block(Protocol):
+    """Directions that are worked on together: some rows of W."""
+
+    def project(self, u: Tensor) -> Tensor:
+        """Return W u: the values along each direction."""
+
+    def lift(self, v: Tensor, onto: Tensor, weight: float = 1.0) -> None:
+        """Add Wᵀ v, times the weight, to ``onto``, in place."""
+
+
+class Rows(Block, Protocol):
     """The matrix W, (H, D): one row for each direction, in the coordinates of the level."""
 
     @property
@@ -41,12 +59,6 @@ class Rows(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, rows: slice) -> Self: ...
-
-    def project(self, u: Tensor) -> Tensor:
-        """Return W u, with shape (H, M)."""
-
-    def lift(self, v: Tensor, onto: Tensor) -> None:
-        """Add Wᵀ v to ``onto``, in place."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,14 +80,11 @@ class DenseRows:
 
     def project(self, u: Tensor) -> Tensor:
         """Return W u."""
-        z = u.new_zeros(len(self), u.shape[1])
-        for panel in slices(len(u), PANEL):
-            z.addmm_(self.theta[:, panel], u[panel])
-        return z
+        return matmul(self.theta, u)
 
-    def lift(self, v: Tensor, onto: Tensor) -> None:
-        """Add Wᵀ v to ``onto``."""
-        onto.addmm_(self.theta.T, v)
+    def lift(self, v: Tensor, onto: Tensor, weight: float = 1.0) -> None:
+        """Add Wᵀ v, times the weight, to ``onto``."""
+        onto.addmm_(self.theta.T, v, alpha=weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +108,9 @@ class SparseRows:
         """Return W u."""
         return u.new_zeros(len(self), u.shape[1]).addmm_(self._matrix, u)
 
-    def lift(self, v: Tensor, onto: Tensor) -> None:
-        """Add Wᵀ v to ``onto``."""
-        onto.addmm_(self._matrix.t(), v)
+    def lift(self, v: Tensor, onto: Tensor, weight: float = 1.0) -> None:
+        """Add Wᵀ v, times the weight, to ``onto``."""
+        onto.addmm_(self._matrix.t(), v, alpha=weight)
 
     @cached_property  # a block projects particles and data, and lifts: all with one matrix
     def _matrix(self) -> Tensor:
@@ -115,12 +124,31 @@ class SparseRows:
         )
 
 
+class Operator(Protocol):
+    """The directions of a step: blocks of them, in the coordinates of a level."""
+
+    @property
+    def level(self) -> Level:
+        """What all directions share."""
+
+    @property
+    def is_disjoint(self) -> bool:
+        """Whether no two blocks touch the same coordinate of x: then each may move it at once."""
+
+    def __len__(self) -> int:
+        """Return the number of directions."""
+
+    def blocks(self) -> Iterable[Block]:
+        """Cut W into blocks of directions."""
+
+
 @dataclass(frozen=True, eq=False)
 class Projection:
     """H unit directions of the particles' D coordinates: A = W E."""
 
     rows: Rows
     level: Level = FullSize()  # noqa: RUF009 (it has no state)
+    is_disjoint = False
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -62,3 +62,7 @@ class SortedMap:
     def __call__(self, z: Tensor) -> Tensor:
         """Return T(z), with shape (H, L)."""
         return quantile(self.q, cdf(self.p, z))
+
+    def move(self, z: Tensor) -> None:
+        """Replace values (H, L) by their displacements T(z) − z."""
+        z.copy_(self(z) - z)

@@ -1,0 +1,48 @@
+"""Independent work on as many threads as PyTorch has, each of which keeps PyTorch to itself.
+
+An operation of PyTorch on one thread has the same bits however many threads work beside it, and
+threads that each have work of their own need not wait for one another after every operation.
+"""
+
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+import torch
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_here = threading.local()
+
+
+def parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return the results of the work on all items; called by such work itself, one by one."""
+    if getattr(_here, "is_worker", False):
+        return [work(item) for item in items]
+    return list(_workers(torch.get_num_threads()).map(work, items))
+
+
+def alone(work: Callable[[], Result]) -> Result:
+    """Return the result of work that uses one thread, and so gives the same bits for any number."""
+    return parallel(lambda _: work(), [None])[0]
+
+
+@cache
+def _workers(n: int) -> ThreadPoolExecutor:
+    """Return n threads that wait for work, with PyTorch's own number of threads as it was."""
+    started = threading.Barrier(n + 1)
+    workers = ThreadPoolExecutor(n, "sliceflow", initializer=_keep_to_one_thread)
+    for _ in range(n):
+        workers.submit(started.wait)
+    started.wait()
+    torch.set_num_threads(n)
+    return workers
+
+
+def _keep_to_one_thread() -> None:
+    _here.is_worker = True
+    torch.get_num_threads()  # or PyTorch would set this thread up later, and forget the next line
+    torch.set_num_threads(1)

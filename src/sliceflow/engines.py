@@ -1,0 +1,226 @@
+"""Two engines for one loop: which directions a stage has, how they are mapped, how far to go.
+
+`Exact` is the paper's: directions drawn independently, maps from sorted values. `Fast` is ours:
+orthonormal directions in the coordinates of the level, maps from counts.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from torch import Tensor
+
+from sliceflow._threads import parallel
+from sliceflow._validation import check_integer, check_number
+from sliceflow.conditions import Condition
+from sliceflow.projections import (
+    BLOCK,
+    Bands,
+    Basis,
+    Local,
+    Operator,
+    Projection,
+    Rotation,
+    Sphere,
+    Tiles,
+    slices,
+    spectral_axes,
+)
+from sliceflow.pyramid import FullSize, LanczosLevel, Level
+from sliceflow.schedules import Stage
+from sliceflow.targets import Target
+from sliceflow.transport import CELLS, LARGEST, HistogramMap, SortedMap
+
+AXES_ROWS = 1000
+"""Rows of data from which the spectral axes of a stage are estimated."""
+
+CACHED_ROWS = 8
+"""Directions mapped at a time."""
+
+
+class Engine(Protocol):
+    """How the steps of a stage are done. ``Law`` is the engine's own law of directions."""
+
+    def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
+        """Return the level at which the particles are while the stage lasts."""
+
+    def directions(
+        self,
+        stage: Stage,
+        shape: tuple[int, ...],
+        condition: Condition,
+        target: Target,
+        rng: np.random.Generator,
+    ) -> Any:
+        """Return the law of the stage's directions, for x of this shape and data at the level."""
+
+    def draw(self, law: Any, rng: np.random.Generator, like: Tensor) -> Operator:
+        """Draw the directions of a step, of the dtype and on the device of ``like``."""
+
+    def weight(self, law: Any) -> float:
+        """Return by what the displacement along each direction is multiplied."""
+
+    def displace(self, zs: list[Tensor], p: Tensor, q: Tensor) -> None:
+        """Replace values z by T(z) − z, with the map T from values p to values q of each row."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The paper's engine: independent directions, maps from sorted values.
+
+    Parameters
+    ----------
+    n_directions
+        H, the number of directions of a step.
+    step_size
+        η. By default d H / (H + d − 1), where d counts the coordinates that the directions reach:
+        the paper's η = d if H is much larger, and less if not, because the moves along directions
+        that are not orthogonal add up.
+    memory
+        Bytes for the values along directions, the part of a step's memory that can be chosen;
+        docs/design.md has the rest. The least is that of one direction at a time.
+    """
+
+    n_directions: int = 128
+    step_size: float | None = None
+    memory: int = 2**28
+
+    def __post_init__(self) -> None:
+        check_integer("n_directions", self.n_directions, 1)
+        check_integer("memory", self.memory, 1)
+        if self.step_size is not None:
+            check_number("step_size", self.step_size, positive=True)
+
+    def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
+        """Return full size: the directions are upsampled themselves."""
+        return FullSize()
+
+    def directions(
+        self,
+        stage: Stage,
+        shape: tuple[int, ...],
+        condition: Condition,
+        target: Target,
+        rng: np.random.Generator,
+    ) -> Sphere | Local:
+        """Return uniform directions or, at a resolution, patches."""
+        l, amplifier = condition.l, condition.amplifier
+        if stage.resolution is None:
+            return Sphere(math.prod(shape), l, amplifier)
+        channels, height, width = shape
+        patch = stage.resolution if stage.patch is None else stage.patch
+        return Local((channels, height, width), stage.resolution, patch, l, amplifier)
+
+    def draw(self, law: Sphere | Local, rng: np.random.Generator, like: Tensor) -> Projection:
+        """Draw H directions."""
+        return law.draw(rng, self.n_directions, like)
+
+    def weight(self, law: Sphere | Local) -> float:
+        """Return η/H."""
+        default = default_step_size(law.reach, self.n_directions)
+        return (default if self.step_size is None else self.step_size) / self.n_directions
+
+    def displace(self, zs: list[Tensor], p: Tensor, q: Tensor) -> None:
+        """Map as many directions at a time as have room in ``memory``."""
+        chunk = chunk_size(self.memory, sum(z.shape[1] for z in zs), q.shape[1])
+        for rows in slices(len(p), chunk):
+            T = SortedMap.between(p[rows], q[rows])
+            for z in zs:
+                T.move(z[rows])
+
+
+def default_step_size(d: int, h: int) -> float:
+    """Return the η that brings a shifted Gaussian nearest to the target in one step, on average.
+
+    An error e becomes e − η/H Σ θθᵀ e. With h directions uniform on the sphere of d dimensions its
+    mean square is least for this η: with η = d and H = d it would hardly shrink at all.
+    """
+    return d * h / (h + d - 1)
+
+
+def chunk_size(memory: int, m: int, n: int) -> int:
+    """Return how many directions can be mapped at a time with m particles and n data rows.
+
+    A block holds four bytes for each value. A value that is being mapped takes 4 more of the data
+    (the sorted copy) and about 60 more of a particle (the sorted copy, two indices and what stands
+    there, the rank in float64); counted here with what the allocator was seen to keep.
+    """
+    block = 4 * BLOCK * (m + n)
+    return min(max(1, (memory - block) // (110 * m + 16 * n)), BLOCK)
+
+
+@dataclass(frozen=True)
+class Fast:
+    """Our engine: orthonormal directions in the coordinates of the level, maps from counts.
+
+    Parameters
+    ----------
+    cells
+        B, the number of cells on which the values along a direction are counted.
+    step_size
+        How far to go: 1 is all the way, which along orthonormal directions is right.
+    """
+
+    cells: int = CELLS
+    step_size: float = 1.0
+
+    def __post_init__(self) -> None:
+        if check_integer("cells", self.cells, 4) > LARGEST:
+            raise ValueError(f"cells={self.cells} is too many: pass at most {LARGEST}")
+        check_number("step_size", self.step_size, positive=True)
+
+    def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
+        """Return the k×k level in orthonormal coordinates."""
+        if stage.resolution is None or shape[1:] == (stage.resolution, stage.resolution):
+            return FullSize()
+        channels, height, width = shape
+        return LanczosLevel.orthonormal_at((channels, height, width), stage.resolution, like)
+
+    def directions(
+        self,
+        stage: Stage,
+        shape: tuple[int, ...],
+        condition: Condition,
+        target: Target,
+        rng: np.random.Generator,
+    ) -> Tiles:
+        """Return tiles or, where a patch is the level, all of it, with the stage's basis."""
+        k = stage.resolution
+        at_level = shape if k is None else (shape[0], k, k)
+        patch = stage.patch if k and stage.patch and stage.patch < k else None
+        basis = self._basis(stage.band, at_level, patch, target, rng)
+        amplifier = condition.amplifier
+        if k is None and condition.l:  # as long as θ_y is, on average, where θ is uniform
+            amplifier *= (condition.l / math.prod(shape)) ** 0.5
+        return Tiles(at_level, patch, basis, stage.shared, condition.l, amplifier)
+
+    def _basis(
+        self,
+        band: int | None,
+        shape: tuple[int, ...],
+        patch: int | None,
+        target: Target,
+        rng: np.random.Generator,
+    ) -> Basis:
+        if band is None:
+            return Rotation(shape[0] * patch**2 if patch else math.prod(shape))
+        return Bands(spectral_axes(target.draw(rng, AXES_ROWS), shape, patch), band)
+
+    def draw(self, law: Tiles, rng: np.random.Generator, like: Tensor) -> Operator:
+        """Draw an offset and a basis."""
+        return law.draw(rng, like)
+
+    def weight(self, law: Tiles) -> float:
+        """Return the step size: orthonormal directions are not averaged."""
+        return self.step_size
+
+    def displace(self, zs: list[Tensor], p: Tensor, q: Tensor) -> None:
+        """Map a few directions at a time, so that their values stay in the cache."""
+
+        def displace(rows: slice) -> None:
+            T = HistogramMap.between(p[rows], q[rows], self.cells)
+            for z in zs:
+                T.move(z[rows])
+
+        parallel(displace, slices(len(p), CACHED_ROWS))

@@ -1,0 +1,196 @@
+"""Orthonormal directions: disjoint tiles at a random offset, one basis for all tiles of a step.
+
+Along orthonormal directions the moves of a step do not disturb one another: with η = 1 it solves
+all of its one-dimensional problems at once.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sliceflow._threads import alone
+from sliceflow.projections.operator import DenseRows, Operator, Projection, matmul, slices
+from sliceflow.projections.sphere import uniform
+from sliceflow.pyramid import FullSize, Level
+
+
+class Basis(Protocol):
+    """A law of orthonormal bases of the P coordinates of a tile."""
+
+    def draw(self, rng: np.random.Generator) -> Tensor:
+        """Draw a basis: orthonormal rows, with shape (P, P)."""
+
+
+def rotation(rng: np.random.Generator, p: int) -> Tensor:
+    """Draw an orthogonal matrix (p, p) uniformly: Gaussian columns, made orthonormal."""
+    g = torch.from_numpy(rng.standard_normal((p, p)))
+    q, r = alone(lambda: torch.linalg.qr(g))
+    basis: Tensor = q * r.diagonal().sign()
+    return basis
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """All bases of p coordinates alike."""
+
+    p: int
+
+    def draw(self, rng: np.random.Generator) -> Tensor:
+        """Draw a basis: orthonormal rows, with shape (P, P)."""
+        return rotation(rng, self.p)
+
+
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """Given axes, the rows of a (P, P) matrix, rotated at random within bands of neighbours.
+
+    With axes in the order of their frequency, or of their share of the variance, a direction does
+    not mix the strong with the weak, which it would hide. In bands of one the axes are the basis.
+    """
+
+    axes: Tensor
+    band: int
+
+    def draw(self, rng: np.random.Generator) -> Tensor:
+        """Draw a basis: orthonormal rows, with shape (P, P)."""
+        if self.band == 1:
+            return self.axes
+        bands = (self.axes[rows] for rows in slices(len(self.axes), self.band))
+        return torch.cat([rotation(rng, len(band)) @ band for band in bands])
+
+
+def spectral_axes(z: Tensor, shape: tuple[int, ...], patch: int | None) -> Tensor:
+    """Return the eigenvectors of the covariance of patches, as rows, by falling eigenvalue.
+
+    ``z`` are particles (D, n) that begin with x of this shape, (C, k, k); without a patch, all of
+    x is one. The covariance is that of patches from everywhere, whatever their position.
+    """
+    x = z[: math.prod(shape)]
+    columns = [x] if patch is None else _patches(x.reshape(*shape, -1), patch)
+
+    def eigenvectors() -> Tensor:
+        n, total, square = 0, torch.zeros(()), torch.zeros(())
+        for u in columns:
+            n += u.shape[1]
+            total, square = total + u.sum(dim=1), square + (u @ u.T).double()
+        mean = total.double() / n
+        axes: Tensor = torch.linalg.eigh(square / n - mean.outer(mean)).eigenvectors.T
+        return axes.flip(0)
+
+    return alone(eigenvectors).cpu()
+
+
+def _patches(x: Tensor, s: int) -> Iterator[Tensor]:
+    """Yield all patches of images (C, k, k, n), those of one image row at a time: (C s², …)."""
+    channels, k, _, _ = x.shape
+    for row in range(k - s + 1):
+        patches = x[:, row : row + s].unfold(2, s, 1)  # channel, row, position, image, column
+        yield patches.permute(0, 1, 4, 2, 3).reshape(channels * s * s, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Tiles:
+    """Disjoint S×S tiles of images (C, k, k), at a random offset, all with one basis.
+
+    Tiles that hang over the border go on at the other side, so that every pixel is reached as
+    often as any other. Without a patch there is one tile, all of x; x may then have any shape.
+
+    Parameters
+    ----------
+    shape
+        The shape of one x, (d,) or (C, k, k).
+    patch
+        S, the side of a tile.
+    basis
+        The law of the basis.
+    shared
+        Whether all tiles have one map for each direction of the basis, or each tile its own.
+    l, amplifier
+        The condition's coordinates, below those of x. The part θ_y of each direction of the basis
+        is uniform on their sphere, amplified by ξ; θ_x has length one.
+    """
+
+    shape: tuple[int, ...]
+    patch: int | None
+    basis: Basis
+    shared: bool = False
+    l: int = 0
+    amplifier: float = 1.0
+
+    def draw(self, rng: np.random.Generator, like: Tensor) -> Operator:
+        """Draw the directions of a step, of the dtype and on the device of ``like``."""
+        theta = self.basis.draw(rng).to(like)
+        if self.l:
+            theta_y = self.amplifier * uniform(rng, len(theta), self.l, like)
+            theta = torch.cat([theta, theta_y], dim=1)
+        if self.patch is None:
+            return Projection(DenseRows(theta))
+        return Tiling(theta, self._cells(rng).to(like.device), self.shared)
+
+    def _cells(self, rng: np.random.Generator) -> Tensor:
+        """Draw the offset; return the coordinates of each tile, with shape (tiles, P)."""
+        assert self.patch is not None
+        channels, k, _ = self.shape
+        n, s = k // self.patch, self.patch
+        line = torch.arange(n * s).reshape(n, s)
+        row, column = ((line + int(offset)) % k for offset in rng.integers(k, size=2))
+        channel = torch.arange(channels)[:, None, None]
+        cells = (channel * k + row[:, None, None, :, None]) * k + column[None, :, None, None, :]
+        return cells.reshape(n * n, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Tile:
+    """Directions θ = [θ_x, ξ θ_y], (P, P + l), at the coordinates ``cells``, (tiles, P).
+
+    Either of one tile, or of tiles that share their maps: then the values along a direction are
+    those of all tiles, one after the other.
+    """
+
+    theta: Tensor
+    cells: Tensor
+
+    def project(self, u: Tensor) -> Tensor:
+        """Return W u, with shape (P, tiles · M)."""
+        tiles, p = self.cells.shape
+        m = u.shape[1]
+        z = matmul(self.theta[:, :p], u.index_select(0, self._order).reshape(p, tiles * m))
+        if self.theta.shape[1] > p:
+            z_y = self.theta[:, p:] @ u[p - self.theta.shape[1] :]
+            z.view(p, tiles, m).add_(z_y[:, None])
+        return z
+
+    def lift(self, v: Tensor, onto: Tensor, weight: float = 1.0) -> None:
+        """Add Wᵀ v, times the weight, to ``onto``: to x alone."""
+        p = len(self.theta)
+        move = matmul(self.theta[:, :p].T, v).reshape(self.cells.numel(), onto.shape[1])
+        onto.index_add_(0, self._order, move, alpha=weight)
+
+    @property
+    def _order(self) -> Tensor:
+        """The coordinates, all that meet one direction's weight one after the other."""
+        return self.cells.T.flatten()
+
+
+@dataclass(frozen=True, eq=False)
+class Tiling:
+    """The directions of all tiles: θ, with shape (P, P + l), at ``cells``, (tiles, P)."""
+
+    theta: Tensor
+    cells: Tensor
+    shared: bool
+    level: Level = FullSize()  # noqa: RUF009 (it has no state)
+    is_disjoint = True
+
+    def __len__(self) -> int:
+        return self.cells.numel()
+
+    def blocks(self) -> Iterator[Tile]:
+        """Return the directions of each tile or, if these share their maps, of all."""
+        tiles = self.cells[None] if self.shared else self.cells[:, None]
+        return (Tile(self.theta, cells) for cells in tiles)

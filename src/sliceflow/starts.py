@@ -1,0 +1,82 @@
+"""Where particles start: p₀(x | y)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sliceflow._random import normal
+from sliceflow._threads import alone
+from sliceflow.conditions import Condition, Label
+from sliceflow.projections.operator import matmul
+from sliceflow.targets import Target
+
+ROWS = 20_000
+"""Rows of data from which a mean and a covariance are estimated."""
+
+Sampler = Callable[[np.random.Generator, Tensor], Tensor]
+"""Draw x, (d, M), for joined particles (D, M) whose y is given."""
+
+
+class Start(Protocol):
+    """A law of x, given y."""
+
+    def sampler(
+        self, target: Target, condition: Condition, d: int, rng: np.random.Generator
+    ) -> Sampler:
+        """Return what draws x of d coordinates."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """N(0, σ² I), as in the paper with σ = 1."""
+
+    std: float = 1.0
+
+    def sampler(
+        self, target: Target, condition: Condition, d: int, rng: np.random.Generator
+    ) -> Sampler:
+        """Return what draws x of d coordinates."""
+        return lambda rng, z: self.std * normal(rng, z[:d])
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """A Gaussian with the mean and the covariance of the data or, given a label, of its class."""
+
+    def sampler(
+        self, target: Target, condition: Condition, d: int, rng: np.random.Generator
+    ) -> Sampler:
+        """Return what draws x of d coordinates."""
+        z = target.draw(rng, ROWS)
+        group = _groups(condition, z)
+        laws = {g: _mean_and_factor(z[:d, group == g]) for g in set(group.tolist())}
+
+        def draw(rng: np.random.Generator, z: Tensor) -> Tensor:
+            x, group = normal(rng, z[:d]), _groups(condition, z)
+            for g, (mean, factor) in laws.items():
+                of_group = group == g
+                x[:, of_group] = mean + matmul(factor, x[:, of_group])
+            return x
+
+        return draw
+
+
+def _groups(condition: Condition, z: Tensor) -> Tensor:
+    """Return the number of the Gaussian that each particle starts from, with shape (M,)."""
+    if isinstance(condition, Label):
+        return condition.split(z)[1]
+    return torch.zeros(z.shape[1], dtype=torch.long, device=z.device)
+
+
+def _mean_and_factor(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the mean (d, 1) of x (d, n) and a root L, (d, d), of its covariance L Lᵀ."""
+    mean = x.mean(dim=1, keepdim=True)
+    centred = x - mean
+    covariance = matmul(centred, centred.T).double() / x.shape[1]
+    # A coordinate that never changes, or follows others, leaves no room for the root: make some.
+    covariance.diagonal().add_(1e-6 * covariance.diagonal().mean() + torch.finfo(x.dtype).tiny)
+    return mean, alone(lambda: torch.linalg.cholesky(covariance)).to(x)

@@ -1,0 +1,207 @@
+"""The one-dimensional map T = F_q⁻¹ ∘ F_p from counts, with a table for O(1) look-up.
+
+Rows are directions, each with its own map; values lie along the last dimension. In three passes:
+
+1. the *extremes* of the values, which merge by minimum and maximum;
+2. counts of a few of the values on equal *buckets* between the extremes, to see where they are;
+3. counts on *cells*: each bucket is cut into equal ones, more of them where there are more values.
+
+Counts are integers and merge by addition: values in parts, on one machine or many, give the same
+bits as together. A cell holds a few ranks of p; where the first and the last of them go is known
+from the counts of q; between these two the map is linear. As cells shrink it becomes the exact
+map of `transport.sorted`.
+
+The functions here run on any device. On the CPU, `transport.kernels` does the same, compiled.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sliceflow.transport.kernels import displace_rows, make_tables
+
+CELLS = 1024
+"""The default number of cells B of a direction."""
+
+LARGEST = 2**14
+"""The most cells. Where a value lies among them, and where in its cell, must fit in 31 bits."""
+
+STRIDE = 32
+"""One value in so many decides where cells are. Parts to be merged begin at multiples of it."""
+
+NUDGE = 1e-6
+"""Added to ranks: rounding must not make a whole number the one before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Cells for each of H rows, in buckets of equal width between the extremes.
+
+    Parameters
+    ----------
+    low, high
+        The extremes, with shape (H,).
+    slots
+        The first cell of each of G buckets and how many it has, in 16 bits each: (H, G), int32.
+    """
+
+    low: Tensor
+    high: Tensor
+    slots: Tensor
+
+    @property
+    def first(self) -> Tensor:
+        """The first cell of each bucket, with shape (H, G)."""
+        return self.slots & 0xFFFF
+
+    @property
+    def size(self) -> Tensor:
+        """The number of cells of each bucket, with shape (H, G)."""
+        return self.slots >> 16
+
+    def __len__(self) -> int:
+        """Return the number of cells B."""
+        return int(self.first[0, -1] + self.size[0, -1])
+
+    def positions(self, z: Tensor) -> Tensor:
+        """Return where values (H, N) are among the cells: the cell, and 16 bits inside it."""
+        ticks = z.new_tensor(self.slots.shape[1] << 16)  # 65536 in a bucket
+        last = torch.nextafter(ticks, z.new_tensor(0))
+        low, scale = self.low[:, None], ticks / (self.high - self.low).clamp(min=1e-30)[:, None]
+        tick = ((z - low) * scale).clamp(z.new_tensor(0), last).to(torch.int32)
+        bucket = (tick >> 16).long()
+        return (self.first.gather(1, bucket) << 16) + (tick & 0xFFFF) * self.size.gather(1, bucket)
+
+    def edges(self) -> Tensor:
+        """Return where each cell begins, and where the last one ends: (H, B + 1), in float64."""
+        cells = torch.arange(len(self) + 1, device=self.low.device, dtype=torch.int32)
+        cells = cells.expand(len(self.low), -1).contiguous()
+        g = torch.searchsorted(self.first, cells, right=True).sub_(1)
+        inside = (cells - self.first.gather(1, g)).double() / self.size.gather(1, g)
+        low, high = self.low.double()[:, None], self.high.double()[:, None]
+        return low + (g + inside) * ((high - low) / self.slots.shape[1])
+
+
+def extremes(z: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the smallest and the largest value of each row, with shape (H,)."""
+    low, high = z.aminmax(dim=1)
+    return low, high
+
+
+def count_buckets(z: Tensor, low: Tensor, high: Tensor, b: int) -> Tensor:
+    """Count one value in `STRIDE` on b/4 equal buckets, with shape (H, b/4)."""
+    one_cell_each = torch.arange(b // 4, device=z.device) + (1 << 16)
+    buckets = Grid(low, high, one_cell_each.to(torch.int32).expand(len(z), -1))
+    return count_cells(z[:, ::STRIDE], buckets)
+
+
+def share_cells(counts: Tensor, b: int) -> Tensor:
+    """Share b cells among buckets (H, G), half of them evenly, half by count: `Grid.slots`."""
+    buckets = counts.shape[1]
+    even = b // (2 * buckets)
+    seen = counts.cumsum(dim=1)
+    by_count = (seen * ((b - even * buckets) / seen[:, -1:].double())).to(torch.int32)
+    upto = even * torch.arange(1, buckets + 1, dtype=torch.int32, device=counts.device) + by_count
+    upto[:, -1] = b
+    first = torch.nn.functional.pad(upto[:, :-1], (1, 0))
+    return first | (upto - first) << 16
+
+
+def count_cells(z: Tensor, grid: Grid) -> Tensor:
+    """Count the values in each cell, with shape (H, B)."""
+    cells = (grid.positions(z) >> 16).long()
+    ones = torch.ones((), dtype=torch.int32, device=z.device).expand_as(cells)
+    zeros = torch.zeros(len(z), len(grid), dtype=torch.int32, device=z.device)
+    return zeros.scatter_add_(1, cells, ones)
+
+
+def quantile(rank: Tensor, counts: Tensor, grid: Grid) -> Tensor:
+    """Return the value of each rank (H, L), as far as counts (H, B) on a grid tell, in float32.
+
+    Ranks start at 0. The values in a cell are taken to be spread evenly.
+    """
+    upto = counts.cumsum(dim=1).double()
+    i = torch.searchsorted(upto, rank, right=True).clamp_(max=counts.shape[1] - 1)
+    n, edge = counts.gather(1, i), grid.edges()
+    low, high = edge.gather(1, i), edge.gather(1, i + 1)
+    inside = ((rank - (upto.gather(1, i) - n) + 0.5) / n).clamp(max=1.0)
+    return (low + inside * (high - low)).to(grid.low.dtype)
+
+
+def compose(p: Tensor, q: Tensor, grid: Grid) -> tuple[Tensor, Tensor]:
+    """Return T at the beginning of each cell of p and how much it rises in it, each (H, B).
+
+    A cell with n of the M values of p holds ranks R to R + n − 1, and rank r goes to rank r N/M
+    of q, whose counts are on ``grid``. An empty cell goes where the cell before it ends.
+    """
+    upto = p.cumsum(dim=1)
+    ratio = q.sum(dim=1, keepdim=True).double() / upto[:, -1:]
+    last = (upto - 1).clamp(min=0)
+    first = torch.where(p > 0, upto - p, last)
+    start, end = (quantile(rank * ratio + NUDGE, q, grid) for rank in (first, last))
+    return start, end - start
+
+
+@dataclass(frozen=True, eq=False)
+class HistogramMap:
+    """T = F_q⁻¹ ∘ F_p for each row: linear in each cell of a grid that follows p.
+
+    Parameters
+    ----------
+    grid
+        The cells, B for each of H rows.
+    start, rise
+        T at the beginning of each cell and how much it rises in it, (H, B) each.
+    """
+
+    grid: Grid
+    start: Tensor
+    rise: Tensor
+
+    @classmethod
+    def between(cls, p: Tensor, q: Tensor, cells: int = CELLS) -> Self:
+        """Return the map from the distribution of the values ``p`` to that of ``q``."""
+        if not (_compiled(p) and _compiled(q)):
+            return cls.merged([p], [q], cells)
+        low, high, h = *p.new_empty(2, len(p)), len(p)
+        grid = Grid(low, high, torch.empty(h, cells // 4, dtype=torch.int32))
+        T = cls(grid, *p.new_empty(2, h, cells))
+        make_tables(p.numpy(), q.numpy(), STRIDE, NUDGE, *T._arrays())
+        return T
+
+    @classmethod
+    def merged(cls, p: list[Tensor], q: list[Tensor], cells: int = CELLS) -> Self:
+        """Return the map between distributions whose values are in parts, without joining these."""
+        p_grid, p_counts = _merged(p, cells)
+        q_grid, q_counts = _merged(q, cells)
+        return cls(p_grid, *compose(p_counts, q_counts, q_grid))
+
+    def move(self, z: Tensor) -> None:
+        """Replace values (H, L) by their displacements T(z) − z."""
+        if _compiled(z):
+            displace_rows(z.numpy(), *self._arrays())
+            return
+        where = self.grid.positions(z)
+        cell, inside = (where >> 16).long(), (where & 0xFFFF) * z.new_tensor(2**-16)
+        z.copy_(self.start.gather(1, cell) + inside * self.rise.gather(1, cell) - z)
+
+    def _arrays(self) -> Iterator[np.ndarray]:
+        grid = self.grid
+        return (t.numpy() for t in (grid.low, grid.high, grid.slots, self.start, self.rise))
+
+
+def _compiled(z: Tensor) -> bool:
+    return z.device.type == "cpu" and z.dtype == torch.float32 and z.is_contiguous()
+
+
+def _merged(parts: list[Tensor], b: int) -> tuple[Grid, Tensor]:
+    """Return the grid and the counts of values in parts."""
+    lows, highs = zip(*map(extremes, parts), strict=True)
+    low, high = torch.stack(lows).amin(dim=0), torch.stack(highs).amax(dim=0)
+    buckets = torch.stack([count_buckets(z, low, high, b) for z in parts]).sum(dim=0)
+    grid = Grid(low, high, share_cells(buckets, b))
+    return grid, torch.stack([count_cells(z, grid) for z in parts]).sum(dim=0)

@@ -1,0 +1,262 @@
+"""The compiled CPU kernels of `transport.histogram`, row by row; its functions are their oracle.
+
+Both compute the same integers and, from them, the same floats in the same order: equal to the bit.
+The kernels let go of Python's lock, so that several threads can work on rows of their own.
+"""
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+
+SUBCOUNTS = 4
+"""A value that repeats waits for its own last count: so four counters take turns."""
+
+PAD = 16
+"""Between counters: addresses whose last bits agree wait for one another, too."""
+
+CHUNK = 1024
+"""Values located at a time: their positions stay in the fastest cache."""
+
+kernel = njit(nogil=True, cache=True, error_model="numpy")
+
+
+def _tables_scope(builder):
+    module = builder.module
+    domain = module.add_metadata(["sliceflow"])
+    return module.add_metadata([module.add_metadata(["sliceflow.tables", domain])])
+
+
+def _pointer(context, builder, array_type, array, index):
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.gep(data, [index])
+
+
+# LLVM makes one gather instruction of many look-ups only if it knows that what is stored in the
+# same loop is not part of the table. Numba has no word for that, LLVM has: a scope of the tables
+# alone (looked up), which what is read and written beside them (load, store) does not alias.
+
+
+@intrinsic
+def look_up(typing_context, table, index):
+    """Return ``table[index]``."""
+
+    def generate(context, builder, signature, arguments):
+        value = builder.load(_pointer(context, builder, signature.args[0], *arguments))
+        value.set_metadata("alias.scope", _tables_scope(builder))
+        return value
+
+    return table.dtype(table, types.uintp), generate
+
+
+@intrinsic
+def load(typing_context, array, index):
+    """Return ``array[index]`` of an array that is no table."""
+
+    def generate(context, builder, signature, arguments):
+        value = builder.load(_pointer(context, builder, signature.args[0], *arguments))
+        value.set_metadata("noalias", _tables_scope(builder))
+        return value
+
+    return array.dtype(array, types.uintp), generate
+
+
+@intrinsic
+def store(typing_context, array, index, value):
+    """Set ``array[index]`` of an array that is no table."""
+
+    def generate(context, builder, signature, arguments):
+        array, index, value = arguments
+        pointer = _pointer(context, builder, signature.args[0], array, index)
+        builder.store(value, pointer).set_metadata("noalias", _tables_scope(builder))
+        return context.get_dummy_value()
+
+    return types.none(array, types.uintp, array.dtype), generate
+
+
+@kernel
+def _ordered(bits):
+    """Return an integer ordered as the float of these bits is; its own inverse."""
+    return np.int32(bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF)))
+
+
+@kernel
+def extremes(z):
+    """Return the smallest and the largest value. Compared as integers, which is vectorised."""
+    low, high = np.int32(0x7FFFFFFF), np.int32(-0x80000000)
+    for i in range(len(z)):
+        value = _ordered(np.float32(z[i]).view(np.int32))
+        low, high = min(low, value), max(high, value)
+    return np.int32(_ordered(low)).view(np.float32), np.int32(_ordered(high)).view(np.float32)
+
+
+@kernel
+def tick(value, low, scale, last):
+    """Return where a value lies between the extremes, in 1/65536 of a bucket."""
+    t = (value - low) * scale
+    t = t if t > np.float32(0) else np.float32(0)
+    return np.int32(t if t < last else last)
+
+
+@kernel
+def share_cells(z, low, scale, stride, b, counts, slots):
+    """Share b cells among the buckets; see `histogram.share_cells`.
+
+    A slot holds both numbers of a bucket, its first cell and how many it has, in 16 bits each.
+    """
+    buckets, n = len(slots), (len(z) + stride - 1) // stride
+    last = np.nextafter(np.float32(buckets << 16), np.float32(0))
+    counts[:buckets] = 0
+    for i in range(0, len(z), stride):
+        counts[np.uint32(tick(z[i], low, scale, last)) >> np.uint32(16)] += np.int32(1)
+    even = b // (2 * buckets)
+    by_mass = (b - even * buckets) / n
+    first = seen = 0
+    for g in range(buckets):
+        seen += counts[g]
+        following = b if g + 1 == buckets else (g + 1) * even + int(seen * by_mass)
+        slots[g] = first | (following - first) << 16
+        first = following
+
+
+@kernel
+def positions(z, low, scale, slots, out):
+    """Write each value's position among the cells: the cell, and 16 bits of where in it."""
+    last = np.nextafter(np.float32(len(slots) << 16), np.float32(0))
+    for i in range(len(z)):
+        t = tick(load(z, i), low, scale, last)
+        slot = look_up(slots, np.uint32(np.int32(t >> np.int32(16))))
+        first = np.int32(np.int32(slot & np.int32(0xFFFF)) << np.int32(16))
+        inside = np.int32(np.int32(t & np.int32(0xFFFF)) * np.int32(slot >> np.int32(16)))
+        store(out, i, np.int32(first + inside))
+
+
+@kernel
+def add_counts(where, stride, counts):
+    """Count positions by cell, in four counters of which the last three lie ``stride`` further."""
+    second, third, fourth = np.uint32(stride), np.uint32(2 * stride), np.uint32(3 * stride)
+    fours = len(where) // 4 * 4
+    for i in range(0, fours, 4):
+        counts[np.uint32(where[i]) >> np.uint32(16)] += np.int32(1)
+        counts[(np.uint32(where[i + 1]) >> np.uint32(16)) + second] += np.int32(1)
+        counts[(np.uint32(where[i + 2]) >> np.uint32(16)) + third] += np.int32(1)
+        counts[(np.uint32(where[i + 3]) >> np.uint32(16)) + fourth] += np.int32(1)
+    for i in range(fours, len(where)):
+        counts[np.uint32(where[i]) >> np.uint32(16)] += np.int32(1)
+
+
+@kernel
+def count(z, stride, b, slots, where, counts):
+    """Make the grid of the values and count them on it. Return their extremes.
+
+    Writes ``slots`` and ``counts[:b]``; ``where`` and the rest of ``counts`` are scratch.
+    """
+    low, high = extremes(z)
+    scale = scale_of(low, high, slots)
+    share_cells(z, low, scale, stride, b, counts, slots)
+    counts[:] = 0
+    for start in range(0, len(z), CHUNK):
+        chunk = z[start : start + CHUNK]
+        positions(chunk, low, scale, slots, where)
+        add_counts(where[: len(chunk)], b + PAD, counts)
+    for c in range(b):
+        for k in range(1, SUBCOUNTS):
+            counts[c] += counts[c + k * (b + PAD)]
+    return low, high
+
+
+@kernel
+def edges(low, high, slots, out):
+    """Write where each cell begins, and where the last one ends."""
+    buckets = len(slots)
+    width = (np.float64(high) - np.float64(low)) / buckets
+    for g in range(buckets):
+        first, n = slots[g] & 0xFFFF, slots[g] >> 16
+        for m in range(n):
+            out[first + m] = low + (g + m / n) * width
+    out[-1] = low + buckets * width
+
+
+@kernel
+def value_at(rank, n, upto, low, high):
+    """Return the value of a rank in a cell of n values, evenly spread, that ends at ``upto``."""
+    inside = min((rank - (upto - n) + 0.5) / n, 1.0)
+    return np.float32(low + inside * (high - low))
+
+
+@kernel
+def compose(p, q, ratio, nudge, edge, start, rise):
+    """Write the map from the cells of p to the values of q; see `histogram.compose`.
+
+    Ranks only grow: one sweep over both counts.
+    """
+    rank = i = 0
+    upto = q[0]
+    begin = end = np.float32(edge[0])
+    for j in range(len(start)):
+        begin = end
+        if p[j] > 0:
+            r = rank * ratio + nudge
+            while upto <= r:
+                i += 1
+                upto += q[i]
+            begin = value_at(r, q[i], upto, edge[i], edge[i + 1])
+            rank += p[j]
+            r = (rank - 1) * ratio + nudge
+            while upto <= r:
+                i += 1
+                upto += q[i]
+            end = value_at(r, q[i], upto, edge[i], edge[i + 1])
+        start[j] = begin
+        rise[j] = end - begin
+
+
+@kernel
+def displace(z, where, start, rise):
+    """Replace values at these positions by their displacement."""
+    for i in range(len(z)):
+        position = load(where, i)
+        cell = np.uint32(np.int32(position >> np.int32(16)))
+        inside = np.float32(np.int32(position & np.int32(0xFFFF))) * np.float32(2**-16)
+        store(z, i, look_up(start, cell) + inside * look_up(rise, cell) - load(z, i))
+
+
+@kernel
+def scale_of(low, high, slots):
+    """Return how many ticks, 1/65536 of a bucket, are in a unit of the values."""
+    return np.float32(len(slots) << 16) / max(high - low, np.float32(1e-30))
+
+
+@kernel
+def make_tables(
+    p,
+    q,
+    stride,
+    nudge,
+    low,
+    high,
+    slots,
+    start,
+    rise,
+):
+    """Write, for each row, the grid of p and the table of the map from p to q."""
+    h, b = start.shape
+    ratio = q.shape[1] / p.shape[1]
+    p_counts, q_counts = np.empty((2, SUBCOUNTS * (b + PAD)), np.int32)
+    where, edge, q_slots = np.empty(CHUNK, np.int32), np.empty(b + 1), np.empty_like(slots[0])
+    for i in range(h):
+        low[i], high[i] = count(p[i], stride, b, slots[i], where, p_counts)
+        q_low, q_high = count(q[i], stride, b, q_slots, where, q_counts)
+        edges(q_low, q_high, q_slots, edge)
+        compose(p_counts, q_counts, ratio, nudge, edge, start[i], rise[i])
+
+
+@kernel
+def displace_rows(z, low, high, slots, start, rise):
+    """Replace each value by its displacement T(z) − z, row by row."""
+    where = np.empty(CHUNK, np.int32)
+    for i in range(len(z)):
+        scale = scale_of(low[i], high[i], slots[i])
+        for begin in range(0, z.shape[1], CHUNK):
+            chunk = z[i, begin : begin + CHUNK]
+            positions(chunk, low[i], scale, slots[i], where)
+            displace(chunk, where, start[i], rise[i])
