@@ -115,7 +115,7 @@ def test_bad_stages(arguments, message):
         (Exact, {"step_size": 0}, "finite and > 0"),
         (Exact, {"memory": 0}, "pass memory=1 or more"),
         (Fast, {"step_size": np.nan}, "finite and > 0"),
-        (Fast, {"cells": 3}, "pass cells=4 or more"),
+        (Fast, {"cells": 3}, "pass cells=8 or more"),
         (Fast, {"cells": 2**15}, "at most"),
     ],
 )

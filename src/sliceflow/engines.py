@@ -35,7 +35,7 @@ from sliceflow.transport import CELLS, LARGEST, HistogramMap, SortedMap
 AXES_ROWS = 1000
 """Rows of data from which the spectral axes of a stage are estimated."""
 
-CACHED_ROWS = 8
+CACHED_ROWS = 64
 """Directions mapped at a time."""
 
 
@@ -166,7 +166,7 @@ class Fast:
     step_size: float = 1.0
 
     def __post_init__(self) -> None:
-        if check_integer("cells", self.cells, 4) > LARGEST:
+        if check_integer("cells", self.cells, 8) > LARGEST:
             raise ValueError(f"cells={self.cells} is too many: pass at most {LARGEST}")
         check_number("step_size", self.step_size, positive=True)
 

@@ -27,6 +27,9 @@ from sliceflow.transport.kernels import displace_rows, make_tables
 CELLS = 1024
 """The default number of cells B of a direction."""
 
+BUCKET = 8
+"""Cells in a bucket, on average."""
+
 LARGEST = 2**14
 """The most cells. Where a value lies among them, and where in its cell, must fit in 31 bits."""
 
@@ -81,9 +84,12 @@ class Grid:
         cells = torch.arange(len(self) + 1, device=self.low.device, dtype=torch.int32)
         cells = cells.expand(len(self.low), -1).contiguous()
         g = torch.searchsorted(self.first, cells, right=True).sub_(1)
-        inside = (cells - self.first.gather(1, g)).double() / self.size.gather(1, g)
         low, high = self.low.double()[:, None], self.high.double()[:, None]
-        return low + (g + inside) * ((high - low) / self.slots.shape[1])
+        width = (high - low) / self.slots.shape[1]
+        number = cells - self.first.gather(1, g)  # of the cell in its bucket
+        edges = low + g * width + number * (width / self.size.gather(1, g))
+        edges[:, -1:] = low + self.slots.shape[1] * width
+        return edges
 
 
 def extremes(z: Tensor) -> tuple[Tensor, Tensor]:
@@ -93,8 +99,8 @@ def extremes(z: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def count_buckets(z: Tensor, low: Tensor, high: Tensor, b: int) -> Tensor:
-    """Count one value in `STRIDE` on b/4 equal buckets, with shape (H, b/4)."""
-    one_cell_each = torch.arange(b // 4, device=z.device) + (1 << 16)
+    """Count one value in `STRIDE` on equal buckets, b/`BUCKET` of them, with shape (H, G)."""
+    one_cell_each = torch.arange(b // BUCKET, device=z.device) + (1 << 16)
     buckets = Grid(low, high, one_cell_each.to(torch.int32).expand(len(z), -1))
     return count_cells(z[:, ::STRIDE], buckets)
 
@@ -128,8 +134,8 @@ def quantile(rank: Tensor, counts: Tensor, grid: Grid) -> Tensor:
     i = torch.searchsorted(upto, rank, right=True).clamp_(max=counts.shape[1] - 1)
     n, edge = counts.gather(1, i), grid.edges()
     low, high = edge.gather(1, i), edge.gather(1, i + 1)
-    inside = ((rank - (upto.gather(1, i) - n) + 0.5) / n).clamp(max=1.0)
-    return (low + inside * (high - low)).to(grid.low.dtype)
+    inside = rank - (upto.gather(1, i) - n) + 0.5
+    return (low + inside * ((high - low) / n)).minimum(high).to(grid.low.dtype)
 
 
 def compose(p: Tensor, q: Tensor, grid: Grid) -> tuple[Tensor, Tensor]:
@@ -168,7 +174,7 @@ class HistogramMap:
         if not (_compiled(p) and _compiled(q)):
             return cls.merged([p], [q], cells)
         low, high, h = *p.new_empty(2, len(p)), len(p)
-        grid = Grid(low, high, torch.empty(h, cells // 4, dtype=torch.int32))
+        grid = Grid(low, high, torch.empty(h, cells // BUCKET, dtype=torch.int32))
         T = cls(grid, *p.new_empty(2, h, cells))
         make_tables(p.numpy(), q.numpy(), STRIDE, NUDGE, *T._arrays())
         return T

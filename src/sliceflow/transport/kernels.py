@@ -8,11 +8,8 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-SUBCOUNTS = 4
-"""A value that repeats waits for its own last count: so four counters take turns."""
-
 PAD = 16
-"""Between counters: addresses whose last bits agree wait for one another, too."""
+"""Cells between counters: addresses whose last bits agree wait for one another."""
 
 CHUNK = 1024
 """Values located at a time: their positions stay in the fastest cache."""
@@ -131,36 +128,37 @@ def positions(z, low, scale, slots, out):
 
 
 @kernel
-def add_counts(where, stride, counts):
-    """Count positions by cell, in four counters of which the last three lie ``stride`` further."""
-    second, third, fourth = np.uint32(stride), np.uint32(2 * stride), np.uint32(3 * stride)
+def add_counts(where, counts):
+    """Count positions by cell, in four counters that take turns, the rows of ``counts``.
+
+    With one, a value that repeats would wait for its own last count.
+    """
     fours = len(where) // 4 * 4
     for i in range(0, fours, 4):
-        counts[np.uint32(where[i]) >> np.uint32(16)] += np.int32(1)
-        counts[(np.uint32(where[i + 1]) >> np.uint32(16)) + second] += np.int32(1)
-        counts[(np.uint32(where[i + 2]) >> np.uint32(16)) + third] += np.int32(1)
-        counts[(np.uint32(where[i + 3]) >> np.uint32(16)) + fourth] += np.int32(1)
+        counts[0, np.uint32(where[i]) >> np.uint32(16)] += np.int32(1)
+        counts[1, np.uint32(where[i + 1]) >> np.uint32(16)] += np.int32(1)
+        counts[2, np.uint32(where[i + 2]) >> np.uint32(16)] += np.int32(1)
+        counts[3, np.uint32(where[i + 3]) >> np.uint32(16)] += np.int32(1)
     for i in range(fours, len(where)):
-        counts[np.uint32(where[i]) >> np.uint32(16)] += np.int32(1)
+        counts[0, np.uint32(where[i]) >> np.uint32(16)] += np.int32(1)
 
 
 @kernel
 def count(z, stride, b, slots, where, counts):
     """Make the grid of the values and count them on it. Return their extremes.
 
-    Writes ``slots`` and ``counts[:b]``; ``where`` and the rest of ``counts`` are scratch.
+    Writes ``slots`` and ``counts[0, :b]``; ``where`` and the rest of ``counts`` are scratch.
     """
     low, high = extremes(z)
     scale = scale_of(low, high, slots)
-    share_cells(z, low, scale, stride, b, counts, slots)
+    share_cells(z, low, scale, stride, b, counts[0], slots)
     counts[:] = 0
     for start in range(0, len(z), CHUNK):
         chunk = z[start : start + CHUNK]
         positions(chunk, low, scale, slots, where)
-        add_counts(where[: len(chunk)], b + PAD, counts)
+        add_counts(where[: len(chunk)], counts)
     for c in range(b):
-        for k in range(1, SUBCOUNTS):
-            counts[c] += counts[c + k * (b + PAD)]
+        counts[0, c] += counts[1, c] + counts[2, c] + counts[3, c]
     return low, high
 
 
@@ -171,41 +169,37 @@ def edges(low, high, slots, out):
     width = (np.float64(high) - np.float64(low)) / buckets
     for g in range(buckets):
         first, n = slots[g] & 0xFFFF, slots[g] >> 16
+        begin, step = low + g * width, width / n
         for m in range(n):
-            out[first + m] = low + (g + m / n) * width
+            out[first + m] = begin + m * step
     out[-1] = low + buckets * width
 
 
 @kernel
-def value_at(rank, n, upto, low, high):
-    """Return the value of a rank in a cell of n values, evenly spread, that ends at ``upto``."""
-    inside = min((rank - (upto - n) + 0.5) / n, 1.0)
-    return np.float32(low + inside * (high - low))
-
-
-@kernel
-def compose(p, q, ratio, nudge, edge, start, rise):
+def compose(p, q, ratio, nudge, edge, gap, start, rise):
     """Write the map from the cells of p to the values of q; see `histogram.compose`.
 
-    Ranks only grow: one sweep over both counts.
+    Ranks only grow: one sweep over both counts. ``gap`` is scratch.
     """
+    for c in range(len(gap)):  # between values that are spread evenly over their cell
+        gap[c] = (edge[c + 1] - edge[c]) / max(q[c], 1)
     rank = i = 0
-    upto = q[0]
-    begin = end = np.float32(edge[0])
+    upto = np.int64(q[0])
+    end = np.float32(edge[0])
     for j in range(len(start)):
         begin = end
         if p[j] > 0:
             r = rank * ratio + nudge
-            while upto <= r:
+            while upto <= np.int64(r):
                 i += 1
                 upto += q[i]
-            begin = value_at(r, q[i], upto, edge[i], edge[i + 1])
+            begin = np.float32(min(edge[i] + (r - (upto - q[i]) + 0.5) * gap[i], edge[i + 1]))
             rank += p[j]
             r = (rank - 1) * ratio + nudge
-            while upto <= r:
+            while upto <= np.int64(r):
                 i += 1
                 upto += q[i]
-            end = value_at(r, q[i], upto, edge[i], edge[i + 1])
+            end = np.float32(min(edge[i] + (r - (upto - q[i]) + 0.5) * gap[i], edge[i + 1]))
         start[j] = begin
         rise[j] = end - begin
 
@@ -241,13 +235,14 @@ def make_tables(
     """Write, for each row, the grid of p and the table of the map from p to q."""
     h, b = start.shape
     ratio = q.shape[1] / p.shape[1]
-    p_counts, q_counts = np.empty((2, SUBCOUNTS * (b + PAD)), np.int32)
-    where, edge, q_slots = np.empty(CHUNK, np.int32), np.empty(b + 1), np.empty_like(slots[0])
+    p_counts, q_counts = np.empty((2, 4, b + PAD), np.int32)
+    where, q_slots = np.empty(CHUNK, np.int32), np.empty_like(slots[0])
+    edge, gap = np.empty(b + 1), np.empty(b)
     for i in range(h):
         low[i], high[i] = count(p[i], stride, b, slots[i], where, p_counts)
         q_low, q_high = count(q[i], stride, b, q_slots, where, q_counts)
         edges(q_low, q_high, q_slots, edge)
-        compose(p_counts, q_counts, ratio, nudge, edge, start[i], rise[i])
+        compose(p_counts[0], q_counts[0], ratio, nudge, edge, gap, start[i], rise[i])
 
 
 @kernel

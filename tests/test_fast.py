@@ -1,0 +1,223 @@
+"""The fast engine: orthonormal, the same flow as the exact maps give, the same bits however run."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import scipy.stats
+import torch
+from test_flow import CONDITIONS, bits, make
+
+from sliceflow import engines
+from sliceflow._random import Draw, generator
+from sliceflow.conditions import Label, Unconditional
+from sliceflow.engines import Fast
+from sliceflow.flow import Flow, State
+from sliceflow.metrics import sliced_wasserstein
+from sliceflow.schedules import Stage, pyramid
+from sliceflow.starts import Gaussian, Noise
+from sliceflow.targets import ArrayTarget, mixed
+from sliceflow.transport import SortedMap
+
+SHAPE = (2, 12, 12)
+D = 288
+SCHEDULE = (
+    Stage(2, 3),
+    Stage(2, 8, 3),
+    Stage(2, 8, 3, band=2),
+    Stage(2, 12, 5, shared=True),
+    Stage(1, 12, 4, band=1, shared=True),
+)
+
+
+@dataclass(frozen=True)
+class ExactMaps(Fast):
+    """Fast, but with maps from sorted values."""
+
+    def displace(self, zs, p, q):
+        T = SortedMap.between(p, q)
+        for z in zs:
+            T.move(z)
+
+
+def images(n, seed=0):
+    """Draw smooth images of two kinds, with a background that is often the same, (D, n)."""
+    rng = torch.Generator().manual_seed(seed)
+    x = torch.randn(n, 2, 4, 4, generator=rng)
+    x = torch.nn.functional.interpolate(x, size=(12, 12), mode="bilinear")
+    return x.clamp(min=-0.2).reshape(n, D).T.contiguous()
+
+
+def image_flow(condition="none", schedule=SCHEDULE, n=1500, **settings):
+    condition, data = make(condition, D, n, np.random.default_rng(0), xi=10.0)
+    data = data.float()
+    data[:D] = images(n)
+    return Flow(ArrayTarget(data), condition, SHAPE, schedule, **settings)
+
+
+def first_directions(flow, state):
+    """Return the directions of the first step."""
+    law = flow._setting(state).law
+    return flow.engine.draw(law, generator(flow.seed, Draw.DIRECTIONS), state.particles)
+
+
+@pytest.mark.parametrize("stage", [Stage(1, 12, 5), Stage(1, 12, 4, band=3), Stage(1, 8, 3)])
+def test_a_step_matches_every_marginal(stage):
+    """Two-sample Kolmogorov-Smirnov, below its 1 % critical value along every direction."""
+    flow = image_flow(schedule=(stage, Stage(1)), n=4000)
+    state = flow.start(2000)
+    A, level = first_directions(flow, state), flow._setting(state).level
+    flow.step(state)
+    u, w = level.enter(state.particles), level.enter(flow.target.z)
+    critical = 1.628 * (1 / 2000 + 1 / 4000) ** 0.5
+    for theta in A.blocks():
+        for p, q in zip(theta.project(u), theta.project(w), strict=True):
+            assert scipy.stats.ks_2samp(p, q).statistic < critical
+
+
+@pytest.mark.parametrize("condition", ["none", "label"])
+def test_it_is_the_same_flow(condition):
+    """One step with the same directions and maps from sorted values, in units of the data."""
+    errors = []
+    for cells in (256, 1024, 4096):
+        moved = []
+        for engine in (Fast(cells), ExactMaps()):
+            flow = image_flow(condition, (Stage(1, 12, 4),), n=20_000, engine=engine)
+            moved.append(bits(flow, 10_000)[:D])
+        errors.append((moved[0] - moved[1]).abs().mean() / flow.target.z[:D].std())
+    assert errors[1] < (1e-3 if condition == "none" else 1e-2)
+    assert errors[2] < 0.75 * errors[1] < 0.75**2 * errors[0]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("rows", [1, 7])
+def test_same_bits_for_any_threads_and_chunks(condition, rows, monkeypatch):
+    torch.set_num_threads(1)
+    one = bits(image_flow(condition), 700)
+    torch.set_num_threads(2)
+    assert torch.equal(bits(image_flow(condition), 700), one)
+    monkeypatch.setattr(engines, "CACHED_ROWS", rows)
+    assert torch.equal(bits(image_flow(condition), 700), one)
+
+
+def test_same_bits_of_a_gaussian_start_for_any_threads():
+    torch.set_num_threads(1)
+    one = image_flow("label", initial=Gaussian()).start(500).particles
+    torch.set_num_threads(2)
+    assert torch.equal(image_flow("label", initial=Gaussian()).start(500).particles, one)
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("steps", range(1, 9))
+def test_a_stopped_flow_goes_on_with_the_same_bits(condition, steps):
+    flow = image_flow(condition)
+    whole, state = bits(flow, 300), flow.start(300)
+    for _ in range(steps):
+        flow.step(state)
+    inner = None if state.inner is None else [u.clone() for u in state.inner]
+    saved = State(state.particles.clone(), state.offline.clone(), state.stage, state.step, inner)
+    assert torch.equal(image_flow(condition).run(saved).particles, whole)
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_frozen_coordinates_stay_bit_equal(condition):
+    flow = image_flow(condition, entropy=0.001 * (condition == "columns"))
+    state = flow.start(200, flow.target.z[:, :50])
+    frozen = torch.ones(len(state.particles), dtype=torch.bool)
+    frozen[flow.condition.free] = False
+    before = [x[frozen].clone() for x in (state.particles, state.offline)]
+    flow.run(state)
+    for x, y in zip((state.particles, state.offline), before, strict=True):
+        assert torch.equal(x[frozen].view(torch.int32), y.view(torch.int32))
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_offline_particles_ride_along(condition):
+    """They do not disturb, and one that starts where a particle starts moves with it."""
+    flow = image_flow(condition)
+    state = flow.start(300)
+    state.offline = state.particles[:, :20].clone()
+    flow.run(state)
+    assert torch.equal(state.particles, bits(flow, 300))
+    torch.testing.assert_close(state.offline, state.particles[:, :20], atol=1e-3, rtol=0)
+
+
+def test_settling_shows_the_particles_in_the_middle_of_a_stage():
+    flow = image_flow(schedule=(Stage(2, 4, 4),))
+    state = flow.start(300)
+    before = state.particles.clone()
+    flow.step(state)
+    assert torch.equal(state.particles, before)
+    flow.settle(state)
+    assert not torch.equal(state.particles, before)
+
+
+def test_what_a_level_does_not_see_stays():
+    """A coarse stage moves particles within its level, and no finer detail."""
+    flow = image_flow(schedule=(Stage(3, 4, 2),))
+    state = flow.start(300)
+    level, x = flow._setting(state).level, state.particles.clone()
+    flow.run(state)
+    detail = [z - level.leave(level.enter(z)) for z in (x, state.particles)]
+    torch.testing.assert_close(*detail, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("condition", ["none", "label", "columns"])
+def test_a_gaussian_start_has_the_datas_mean_and_covariance(condition):
+    flow = image_flow(condition, initial=Gaussian(), n=5000)
+    x, z = flow.start(20_000).particles, flow.target.z
+    groups = range(3) if condition == "label" else [None]
+    for g in groups:
+        mine, theirs = (z[:D] if g is None else z[:D, z[D + g] == 1] for z in (x, z))
+        torch.testing.assert_close(mine.mean(dim=1), theirs.mean(dim=1), atol=0.05, rtol=0)
+        torch.testing.assert_close(mine.cov(), theirs.cov(), atol=0.08, rtol=0)
+
+
+def test_noise_starts_with_its_deviation():
+    x = image_flow(initial=Noise(0.1)).start(5000).particles
+    assert x.std().item() == pytest.approx(0.1, rel=0.01)
+
+
+def test_images_arrive():
+    """Sliced by fresh directions, the particles of a whole pyramid are as near as fresh data."""
+    flow = image_flow(schedule=pyramid(SHAPE, 20), n=4000)
+    moved = flow.run(flow.start(2000)).particles
+    ours, fresh = (sliced_wasserstein(x.T, images(2000, 1).T) for x in (moved, images(2000, 2)))
+    assert ours < 1.5 * fresh
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_tables_arrive(d):
+    """A table is one tile of all its columns: here positive ones."""
+    data = torch.randn(d, 2000, generator=torch.Generator().manual_seed(0)).abs() * 2
+    moved = bits(Flow(ArrayTarget(data), Unconditional(), (d,), (Stage(60),)), 1000)
+    torch.testing.assert_close(moved.mean(dim=1), data.mean(dim=1), atol=0.1, rtol=0)
+    assert (moved < -0.2).float().mean() < 0.02
+
+
+def test_parts_of_the_data_are_all_as_large_and_all_drawn():
+    target = ArrayTarget(torch.arange(50)[None], batch_size=20)
+    parts = {tuple(target.batch(np.random.default_rng(i))[0].tolist()) for i in range(100)}
+    assert sorted(map(len, parts)) == [16, 17, 17]
+    assert sorted(sum(parts, ())) == list(range(50))
+
+
+def test_neighbours_have_all_labels():
+    labels = np.random.default_rng(0).choice(3, size=1000, p=[0.6, 0.3, 0.1])
+    order = mixed(np.random.default_rng(1), labels)
+    assert sorted(order) == list(range(1000))
+    share = np.bincount(labels) / 1000
+    for part in np.array_split(labels[order], 7):
+        assert (abs(np.bincount(part, minlength=3) - share * len(part)) <= 1.5).all()
+
+
+def test_labels_are_kept():
+    """Two classes side by side at ξ = 10: hardly a particle on the wrong side."""
+    rng = torch.Generator().manual_seed(0)
+    y = torch.arange(3000) % 2
+    x = torch.randn(2, 3000, generator=rng) + 6 * y
+    label = Label(2, 10.0)
+    flow = Flow(ArrayTarget(label.join(x, y)), label, (2,), (Stage(60),))
+    moved, classes = label.split(flow.run(flow.start(3000)).particles)
+    wrong = (moved.mean(dim=0) > 3) != (classes == 1)
+    assert wrong.float().mean() < 0.005

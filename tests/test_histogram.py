@@ -1,0 +1,186 @@
+"""Maps from counts: compiled and not, whole and in parts, and against the exact ones."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sliceflow.transport import HistogramMap, SortedMap
+from sliceflow.transport.histogram import STRIDE, Grid, count_cells, share_cells
+
+M, N, H = 10_000, 20_000, 8
+
+
+def gaussian(rng, n):
+    return rng.normal(1.0, 2.0, (H, n))
+
+
+def uniform(rng, n):
+    return rng.random((H, n))
+
+
+def bimodal(rng, n):
+    return 0.3 * rng.normal(size=(H, n)) + rng.choice([-2, 2], (H, n))
+
+
+def cauchy(rng, n):
+    return rng.standard_cauchy((H, n))
+
+
+def atomic(rng, n):
+    """Half of the mass on one value, as the background of digits."""
+    return np.where(rng.random((H, n)) < 0.5, 0.3, rng.normal(size=(H, n)))
+
+
+def labelled(rng, n):
+    """Ten classes, a label part of ξ = 10."""
+    theta = np.random.default_rng(10).normal(size=(H, 10))
+    theta *= 10 / np.linalg.norm(theta, axis=1, keepdims=True)
+    return 0.5 * rng.normal(size=(H, n)) + theta[:, np.arange(n) % 10]
+
+
+DISTRIBUTIONS = [gaussian, uniform, bimodal, cauchy, atomic, labelled]
+
+
+def drawn(law, seed, n):
+    return torch.from_numpy(law(np.random.default_rng(seed), n)).float().contiguous()
+
+
+def displacement(T, z):
+    z = z.clone()
+    T.move(z)
+    return z
+
+
+def error(law, cells):
+    """Return the mean absolute difference to the exact displacement, in standard deviations."""
+    start = labelled if law is labelled else lambda rng, n: rng.normal(size=(H, n))
+    p, q = drawn(start, 0, M), drawn(law, 1, N)
+    ours, exact = (displacement(T, p) for T in (
+        HistogramMap.between(p, q, cells), SortedMap.between(p, q)))  # fmt: skip
+    return ((ours - exact).abs().mean(dim=1) / q.std(dim=1)).mean()
+
+
+@pytest.mark.parametrize("law", DISTRIBUTIONS, ids=lambda law: law.__name__)
+def test_it_is_the_exact_map_as_cells_shrink(law):
+    assert error(law, 1024) < 1e-3
+    assert error(law, 4096) < 0.75 * error(law, 1024) < 0.75**2 * error(law, 256)
+
+
+def test_heavy_tails_do_not_hide_the_core():
+    """The ranks of a Cauchy distribution, whose largest value is thousands of times its core."""
+    p, q = drawn(cauchy, 0, M), drawn(uniform, 1, N)
+    exact = SortedMap.between(p, q)(p)
+    assert (p + displacement(HistogramMap.between(p, q), p) - exact).abs().mean() < 5e-3
+
+
+values = st.one_of(
+    st.floats(-1e3, 1e3, width=32),
+    st.sampled_from([0.0, 1.0, -0.0, 1e-20, 1e10, -1e10]),
+)
+
+
+@st.composite
+def samples(draw):
+    """Draw two rows of values of any size, with repetitions, far values and constants."""
+    n = draw(st.integers(1, 3 * STRIDE))
+    some = draw(st.lists(values, min_size=1, max_size=12))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    z = rng.choice(np.array(some, dtype=np.float32), (2, n))
+    if draw(st.booleans()):
+        z += rng.normal(size=(2, n)).astype(np.float32)
+    return torch.from_numpy(z)
+
+
+def equal(T, S):
+    pairs = zip(tables(T), tables(S), strict=True)
+    return all(torch.equal(a, b) for a, b in pairs)
+
+
+def tables(T):
+    return T.grid.low, T.grid.high, T.grid.slots, T.start, T.rise
+
+
+def interpreted(T, z):
+    """T(z) − z by the functions that run on any device: rows that do not lie together."""
+    z = z.T.contiguous().T
+    T.move(z)
+    return z
+
+
+@given(p=samples(), q=samples(), z=samples(), cells=st.sampled_from([8, 64, 1024]))
+def test_the_compiled_map_is_the_other_one(p, q, z, cells):
+    T = HistogramMap.between(p, q, cells)
+    assert equal(T, HistogramMap.merged([p], [q], cells))
+    assert torch.equal(displacement(T, z), interpreted(T, z))
+
+
+@pytest.mark.parametrize("law", DISTRIBUTIONS, ids=lambda law: law.__name__)
+def test_the_compiled_map_is_the_other_one_at_full_size(law):
+    p, q = drawn(gaussian, 0, 3000), drawn(law, 1, 7000)
+    T = HistogramMap.between(p, q)
+    assert equal(T, HistogramMap.merged([p], [q]))
+    assert torch.equal(displacement(T, p), interpreted(T, p))
+
+
+@pytest.mark.parametrize("parts", [1, 2, 4])
+@pytest.mark.parametrize("law", DISTRIBUTIONS, ids=lambda law: law.__name__)
+def test_parts_merge_to_the_same_bits(law, parts):
+    p, q = drawn(gaussian, 0, 40 * STRIDE + 5), drawn(law, 1, 100 * STRIDE + 3)
+
+    def cut(z):
+        return z.split(z.shape[1] // STRIDE // parts * STRIDE, dim=1)
+
+    assert equal(HistogramMap.merged(cut(p), cut(q)), HistogramMap.between(p, q))
+
+
+@given(p=samples(), q=samples(), cells=st.sampled_from([8, 64, 1024]))
+def test_it_is_monotone_and_stays_between_the_extremes(p, q, cells):
+    z = torch.linspace(-2, 2, 500).expand(2, -1) * p.abs().amax()
+    where = HistogramMap.between(p, q, cells)
+    mapped = displacement(where, z).double() + z.double()
+    slack = 1e-5 * (mapped.abs().amax() + z.abs().amax())  # of subtracting z and adding it again
+    assert (mapped.diff(dim=1) >= -slack).all()
+    assert (mapped >= q.amin(dim=1, keepdim=True) - slack).all()
+    assert (mapped <= q.amax(dim=1, keepdim=True) + slack).all()
+
+
+def mapped(p, q):
+    return p + displacement(HistogramMap.between(p, q), p)
+
+
+def test_constant_data():
+    p, q = drawn(gaussian, 0, 1000), torch.full((H, 1000), 7.0)
+    torch.testing.assert_close(mapped(p, q), q)
+    assert mapped(q, p).isfinite().all()
+
+
+def test_two_particles():
+    p, q = torch.tensor([[0.0, 1.0]]), torch.tensor([[5.0, 9.0]])
+    torch.testing.assert_close(mapped(p, q), q, atol=0.05, rtol=0)
+
+
+def test_cells_follow_the_values():
+    """Half of the cells evenly, half by count: most of a bucket that holds all."""
+    counts = torch.zeros(1, 8, dtype=torch.int32)
+    counts[0, 5] = 100
+    grid = Grid(torch.zeros(1), torch.ones(1), share_cells(counts, 64))
+    assert grid.size[0].tolist() == [4] * 5 + [36] + [4] * 2
+    assert len(grid) == 64
+    torch.testing.assert_close(grid.edges()[0, :3], torch.tensor([0, 1 / 32, 1 / 16]).double())
+
+
+def test_every_value_is_counted():
+    z = drawn(cauchy, 0, 5000)
+    low, high = z.aminmax(dim=1)
+    even = torch.full((H, 8), 1, dtype=torch.int32)
+    assert (count_cells(z, Grid(low, high, share_cells(even, 64))).sum(dim=1) == 5000).all()
+
+
+def test_double_precision():
+    p, q = drawn(gaussian, 0, 500).double(), drawn(uniform, 1, 700).double()
+    ours = displacement(HistogramMap.between(p, q), p)
+    exact = displacement(SortedMap.between(p, q), p)
+    assert ours.dtype == torch.float64
+    assert (ours - exact).abs().mean() < 2e-3
