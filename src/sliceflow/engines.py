@@ -35,7 +35,7 @@ from sliceflow.transport import CELLS, LARGEST, HistogramMap, SortedMap
 AXES_ROWS = 1000
 """Rows of data from which the spectral axes of a stage are estimated."""
 
-CACHED_ROWS = 64
+CACHED_ROWS = 16
 """Directions mapped at a time."""
 
 

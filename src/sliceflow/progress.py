@@ -18,8 +18,9 @@ class Progress:
 
     def __call__(self, state: State) -> None:
         """Count one step."""
-        self._bar.set_description(f"stage {min(state.stage + 1, self._stages)}/{self._stages}")
-        self._bar.update()
+        stage = min(state.stage + 1, self._stages)
+        self._bar.set_description(f"stage {stage}/{self._stages}", refresh=False)
+        self._bar.update()  # draws the bar, but not more often than it can be seen
 
     def __enter__(self) -> Self:
         return self

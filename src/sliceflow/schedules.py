@@ -41,18 +41,16 @@ class Stage:
 
 
 def pyramid(shape: tuple[int, ...], steps: int = 20) -> tuple[Stage, ...]:
-    """Return a schedule for images (C, h, w), from coarse to fine, with so many steps a stage.
+    """Return a schedule for images (C, h, w), from coarse to fine.
 
     Levels up to 7×7 are moved as a whole. Above, patches go from large to small, so that what a
-    large one leaves at its borders is mended by the next.
+    large one leaves at its borders is mended by the next. The finest level has ``steps`` a stage;
+    coarser ones have more, since there they cost little, but for the first few, which need little.
     """
     n = min(shape[1:])
-    coarse = [Stage(steps, k, k) for k in range(1, min(n, 7) + 1)]
-    fine = [
-        Stage(steps, k, patch)
-        for k in (8, 12, 16, 24, 32, 48, 64, 96, 128)
-        if k < n
-        for patch in (7, 5, 3)
-    ]
-    last = [Stage(steps, n, patch) for patch in (7, 5, 3) if n > 7]
-    return (*coarse, *fine, *last)
+    levels = [*range(1, min(n, 8)), *(k for k in (8, 12, 16, 24, 32, 48, 64, 96) if k < n)]
+    return tuple(
+        Stage(round(steps * min(n / k, k)), k, patch)
+        for k in (*levels, n)
+        for patch in ((k,) if k < 8 else (7, 5, 3))
+    )

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from sliceflow.transport.kernels import displace_rows, make_tables
 
-CELLS = 1024
+CELLS = 512
 """The default number of cells B of a direction."""
 
 BUCKET = 8

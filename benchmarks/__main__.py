@@ -1,0 +1,49 @@
+"""Measure what the documentation claims.
+
+    python -m benchmarks                    print all figures
+    python -m benchmarks steps growth       some of them
+    python -m benchmarks --short            all once, and small: to see that they run
+    python -m benchmarks --write            also write them to the ledger and into the docs
+
+Needs `pip install ".[dev]"`. Ratios compare two things in one run, and are medians of five.
+"""
+
+import argparse
+import importlib
+import shlex
+import sys
+from time import perf_counter
+
+from benchmarks import ledger
+
+SUITES = ["steps", "accuracy", "growth", "mnist"]
+
+
+def main() -> None:
+    """Run the suites asked for."""
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "suites", nargs="*", choices=[*SUITES, []], metavar="suite", help=", ".join(SUITES)
+    )
+    parser.add_argument("--short", action="store_true", help="once instead of five times")
+    parser.add_argument("--write", action="store_true", help="update the ledger and the docs")
+    options = parser.parse_args()
+    if unknown := set(options.suites) - set(SUITES):
+        parser.error(f"there is no suite {', '.join(unknown)}: choose from {', '.join(SUITES)}")
+    figures = []
+    for suite in options.suites or SUITES:
+        started = perf_counter()
+        for figure in importlib.import_module(f"benchmarks.{suite}").run(1 if options.short else 5):
+            print(
+                f"{figure.name:34} {figure.value:10.4g} {figure.unit:8} {figure.about}", flush=True
+            )
+            figures.append(figure)
+        print(f"  {suite}: {perf_counter() - started:.0f} s")
+    if options.write:
+        ledger.write(figures, shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""How time and memory grow: log-log slopes over a factor of sixteen, and the stated ceiling."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+
+from benchmarks.ledger import ROOT, Figure
+from benchmarks.steps import seconds
+from sliceflow import ArrayTarget, Flow, Stage, Unconditional
+
+PICTURE = ROOT / "docs" / "growth.png"
+STEPS = 4
+AXES = {
+    "particles": [{"m": m} for m in (5000, 10_000, 20_000, 40_000, 80_000)],
+    "rows": [{"n": n} for n in (5000, 10_000, 20_000, 40_000, 80_000)],
+    "directions": [{"k": k, "side": 64} for k in (16, 24, 32, 48, 64)],
+    "dimensions": [{"k": 8, "side": side} for side in (16, 24, 32, 48, 64)],
+}
+GROWTH = {
+    "particles": lambda size: size["m"],
+    "rows": lambda size: size["n"],
+    "directions": lambda size: size["k"] ** 2,
+    "dimensions": lambda size: size["side"] ** 2,
+}
+SIZE = {"m": 10_000, "n": 10_000, "k": 28, "side": 28, "patch": 4}
+
+
+def run(repeats: int) -> Iterator[Figure]:
+    """Yield the slopes and the memory; draw the picture."""
+    figure, axes = plt.subplots(1, 5, figsize=(16, 3.2), layout="constrained")
+    for name, ax in zip(AXES, axes, strict=False):
+        x = [GROWTH[name](SIZE | size) for size in AXES[name]]
+        y = [stage_seconds(**SIZE | size, repeats=repeats) / STEPS for size in AXES[name]]
+        slope = np.polyfit(np.log(x), np.log(y), 1)[0]
+        about = f"slope of log time over log {name}, a factor of sixteen"
+        yield Figure(f"growth.time.{name}", float(slope), "", about)
+        ax.loglog(x, np.array(y) * 1e3, "o-")
+        ax.set(title=f"slope {slope:.2f}", xlabel=name, ylabel="ms a step")
+    yield from memory(axes[-1])
+    figure.savefig(PICTURE, dpi=80)
+
+
+def stage_seconds(m: int, n: int, k: int, side: int, patch: int, repeats: int) -> float:
+    """Return the time of a stage, with entering and leaving its level."""
+    target, stage = ArrayTarget(torch.randn(side * side, n)), Stage(STEPS, k, patch)
+    flow = Flow(target, Unconditional(), (1, side, side), (stage,))
+    flow.run(flow.start(m))
+
+    return median(seconds(partial(flow.run, flow.start(m))) for _ in range(repeats))
+
+
+def memory(ax: plt.Axes) -> Iterator[Figure]:
+    """Yield the largest measured memory over the ceiling that docs/cost.md states."""
+    measured, stated = [], []
+    for m, n in [(5000, 5000), (10_000, 20_000), (40_000, 20_000), (20_000, 80_000)]:
+        measured.append(peak(m, n))
+        stated.append(ceiling(channels=3, k=32, patch=5, m=m, n=n))
+    ax.plot([0, max(stated)], [0, max(stated)], color="grey", label="ceiling")
+    ax.plot(stated, measured, "o", label="measured")
+    ax.set(title="peak memory", xlabel="stated, MiB", ylabel="MiB")
+    ax.legend()
+    ratios = np.array(measured) / stated
+    about = "peak memory of a step / stated ceiling"
+    yield Figure("growth.memory.most", float(ratios.max()), "", f"{about}, most of four sizes")
+    yield Figure("growth.memory.least", float(ratios.min()), "", f"{about}, least of four sizes")
+
+
+def ceiling(channels: int, k: int, patch: int, m: int, n: int, threads: int = 2) -> float:
+    """Return the stated memory in MiB: particles and data, and what each thread works on."""
+    d, p = channels * k * k, channels * patch**2
+    return 4 * (d * (m + n) + threads * p * (m + 2 * n)) / 2**20
+
+
+def peak(m: int, n: int) -> float:
+    """Return the peak memory in MiB of a process that does some steps, less that of a small one."""
+    return _peak(m, n) - _peak(100, 100)
+
+
+def _peak(m: int, n: int) -> float:
+    command = [sys.executable, str(Path(__file__).with_name("_peak.py")), str(m), str(n)]
+    # What is freed is given back at once, and not kept by the allocator for the next time.
+    environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "131072"}
+    return float(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)

@@ -1,0 +1,80 @@
+"""The ledger: every figure that README and docs claim, with how it was measured.
+
+It is a list of rows in `results.json`. The documents show parts of it as tables, between the lines
+`<!-- ledger: first.name second.* -->` and `<!-- end -->`; `write` brings both up to date.
+"""
+
+import json
+import os
+import platform
+import re
+import subprocess
+from dataclasses import asdict, dataclass
+from datetime import date
+from fnmatch import fnmatch
+from pathlib import Path
+
+import torch
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results.json"
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number."""
+
+    name: str
+    value: float
+    unit: str
+    about: str
+
+
+def machine() -> str:
+    """Describe this machine, as far as it matters for speed."""
+    cpu = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())[0]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        f"{os.cpu_count()} cores of {cpu}, {memory:.0f} GiB, "
+        f"Python {platform.python_version()}, PyTorch {torch.__version__}"
+    )
+
+
+def load() -> list[dict]:
+    """Return the rows of the ledger."""
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+
+
+def write(figures: list[Figure], command: str) -> None:
+    """Put the figures into the ledger, each in the place of its last measurement."""
+    commit = _git("rev-parse", "--short", "HEAD") + ("-dirty" if _git("diff", "HEAD") else "")
+    how = {"command": command, "commit": commit, "date": str(date.today()), "machine": machine()}
+    rows = {row["name"]: row for row in load()}
+    rows |= {figure.name: asdict(figure) | how for figure in figures}
+    RESULTS.write_text(json.dumps(list(rows.values()), indent=1, ensure_ascii=False) + "\n")
+    for document in DOCUMENTS:
+        document.write_text(with_tables(document.read_text(), list(rows.values())))
+
+
+def with_tables(text: str, rows: list[dict]) -> str:
+    """Return the document with its tables made anew."""
+
+    def table(match: re.Match) -> str:
+        chosen = [row for p in match[1].split() for row in rows if fnmatch(row["name"], p)]
+        lines = [f"| {row['about']} | {_number(row)} | `{row['name']}` |" for row in chosen]
+        head = "| measured | value | name in the ledger |\n|---|---|---|\n"
+        return f"<!-- ledger: {match[1]} -->\n{head}" + "\n".join(lines) + "\n<!-- end -->"
+
+    return re.sub(r"<!-- ledger: (.*?) -->\n.*?<!-- end -->", table, text, flags=re.DOTALL)
+
+
+def _number(row: dict) -> str:
+    value = row["value"]
+    digits = f"{value:.1e}" if value < 0.01 else f"{value:.3g}" if value < 100 else f"{value:.0f}"
+    return f"{digits} {row['unit']}".strip()
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(ROOT), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
