@@ -8,12 +8,12 @@ import scipy.stats
 import torch
 from test_flow import CONDITIONS, bits, make
 
-from sliceflow import engines
 from sliceflow._random import Draw, generator
 from sliceflow.conditions import Label, Unconditional
 from sliceflow.engines import Fast
 from sliceflow.flow import Flow, State
 from sliceflow.metrics import sliced_wasserstein
+from sliceflow.projections import tiles
 from sliceflow.schedules import Stage, pyramid
 from sliceflow.starts import Gaussian, Noise
 from sliceflow.targets import ArrayTarget, mixed
@@ -70,7 +70,7 @@ def test_a_step_matches_every_marginal(stage):
     flow.step(state)
     u, w = level.enter(state.particles), level.enter(flow.target.z)
     critical = 1.628 * (1 / 2000 + 1 / 4000) ** 0.5
-    for theta in A.blocks():
+    for theta in A.blocks(4000):
         for p, q in zip(theta.project(u), theta.project(w), strict=True):
             assert scipy.stats.ks_2samp(p, q).statistic < critical
 
@@ -90,14 +90,27 @@ def test_it_is_the_same_flow(condition):
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-@pytest.mark.parametrize("rows", [1, 7])
-def test_same_bits_for_any_threads_and_chunks(condition, rows, monkeypatch):
+@pytest.mark.parametrize("values", [1, 2**15, 2**30])
+def test_same_bits_for_any_threads_and_chunks(condition, values, monkeypatch):
     torch.set_num_threads(1)
     one = bits(image_flow(condition), 700)
     torch.set_num_threads(2)
     assert torch.equal(bits(image_flow(condition), 700), one)
-    monkeypatch.setattr(engines, "CACHED_ROWS", rows)
+    monkeypatch.setattr(tiles, "VALUES", values)
     assert torch.equal(bits(image_flow(condition), 700), one)
+
+
+@pytest.mark.parametrize("stage", [Stage(1, 28, 7), Stage(1, 7), Stage(1), Stage(1, 28, 14)])
+def test_same_bits_for_any_threads_and_chunks_at_image_size(stage, monkeypatch):
+    data = torch.randn(784, 3000, generator=torch.Generator().manual_seed(0))
+    flow = Flow(ArrayTarget(data), Unconditional(), (1, 28, 28), (stage,))
+    results = []
+    for threads, values in [(1, 1), (2, 2**16), (2, 2**30)]:
+        torch.set_num_threads(threads)
+        monkeypatch.setattr(tiles, "VALUES", values)
+        results.append(bits(flow, 2000))
+    assert torch.equal(results[0], results[1])
+    assert torch.equal(results[0], results[2])
 
 
 def test_same_bits_of_a_gaussian_start_for_any_threads():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from sliceflow.pyramid import LanczosLevel, lanczos
+from sliceflow.pyramid import LanczosLevel, lanczos, orthonormal
 
 FLOAT64 = torch.empty(0, dtype=torch.float64)
 
@@ -57,3 +57,24 @@ def test_conditions_pass_through():
     level = LanczosLevel.at((1, 8, 8), 3, torch.empty(0))
     x = torch.randn(64 + 5, 7)
     assert torch.equal(level.enter(x)[9:], x[64:])
+
+
+@given(n=st.integers(1, 64), data=st.data())
+def test_orthonormal_coordinates(n, data):
+    """Orthonormal to 1e-5, in float32 too, and of the images that Lanczos makes."""
+    k = data.draw(st.integers(1, n))
+    for dtype in (torch.float32, torch.float64):
+        Q = orthonormal(n, k).to(dtype)
+        torch.testing.assert_close(Q.T @ Q, torch.eye(k, dtype=dtype), atol=1e-5, rtol=0)
+    torch.testing.assert_close(Q @ (Q.T @ lanczos(n, k)), lanczos(n, k), atol=1e-8, rtol=0)
+
+
+@pytest.mark.parametrize("k", [1, 3, 8, 12])
+def test_orthonormal_levels_give_back_what_was_left_there(k):
+    level = LanczosLevel.orthonormal_at((3, 12, 15), k, torch.empty(0))
+    u = torch.randn(3 * k * k + 2, 50, generator=torch.Generator().manual_seed(0))
+    padded = torch.cat([level.leave(u)[: 3 * 12 * 15], u[-2:]])
+    torch.testing.assert_close(level.enter(padded), u, atol=1e-5, rtol=0)
+    x = torch.randn(3 * 12 * 15 + 2, 50, generator=torch.Generator().manual_seed(1))
+    once = level.leave(level.enter(x))
+    torch.testing.assert_close(level.leave(level.enter(once)), once, atol=1e-5, rtol=0)

@@ -25,6 +25,12 @@ def parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
     return list(_workers(torch.get_num_threads()).map(work, items))
 
 
+def shares(n: int) -> list[slice]:
+    """Cut ``range(n)`` into one slice for each thread; if called by such work, into one."""
+    parts = 1 if getattr(_here, "is_worker", False) else min(n, torch.get_num_threads())
+    return [slice(i * n // parts, (i + 1) * n // parts) for i in range(parts)]
+
+
 def alone(work: Callable[[], Result]) -> Result:
     """Return the result of work that uses one thread, and so gives the same bits for any number."""
     return parallel(lambda _: work(), [None])[0]

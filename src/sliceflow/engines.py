@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from torch import Tensor
 
-from sliceflow._threads import parallel
+from sliceflow._threads import parallel, shares
 from sliceflow._validation import check_integer, check_number
 from sliceflow.conditions import Condition
 from sliceflow.projections import (
@@ -34,9 +34,6 @@ from sliceflow.transport import CELLS, LARGEST, HistogramMap, SortedMap
 
 AXES_ROWS = 1000
 """Rows of data from which the spectral axes of a stage are estimated."""
-
-CACHED_ROWS = 16
-"""Directions mapped at a time."""
 
 
 class Engine(Protocol):
@@ -216,11 +213,11 @@ class Fast:
         return self.step_size
 
     def displace(self, zs: list[Tensor], p: Tensor, q: Tensor) -> None:
-        """Map a few directions at a time, so that their values stay in the cache."""
+        """Map the directions, in parallel."""
 
         def displace(rows: slice) -> None:
             T = HistogramMap.between(p[rows], q[rows], self.cells)
             for z in zs:
                 T.move(z[rows])
 
-        parallel(displace, slices(len(p), CACHED_ROWS))
+        parallel(displace, shares(len(p)))

@@ -232,6 +232,8 @@ def add_moves(
     T maps the ``counted`` particles of the first swarm (D, M) to the data (D, N). Blocks that
     touch no coordinate twice are worked on in parallel, and may move u itself.
     """
+    if us[-1].shape[1] == 0:  # nobody offline
+        us, onto = us[:1], onto[:1]
 
     def add(theta: Block) -> None:
         zs = [theta.project(u) for u in us]
@@ -240,8 +242,9 @@ def add_moves(
         for z, move in zip(zs, onto, strict=True):
             theta.lift(z, move, weight)
 
+    blocks = A.blocks(max(u.shape[1] for u in (*us, w)))
     if A.is_disjoint:
-        parallel(add, A.blocks())
+        parallel(add, blocks)
     else:
-        for theta in A.blocks():
+        for theta in blocks:
             add(theta)

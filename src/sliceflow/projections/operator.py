@@ -32,10 +32,12 @@ def slices(length: int, size: int) -> Iterator[slice]:
 
 
 def matmul(a: Tensor, b: Tensor) -> Tensor:
-    """Return a @ b, summed panel by panel."""
-    product = a[:, :PANEL] @ b[:PANEL]
-    for panel in slices(len(b) - PANEL, PANEL):
-        product.addmm_(a[:, PANEL:][:, panel], b[PANEL:][panel])
+    """Return a @ b for one matrix b or a batch of them, (n, …), summed panel by panel."""
+    a = a.expand(*b.shape[:-2], *a.shape)
+    product = a[..., :PANEL] @ b[..., :PANEL, :]
+    add = product.addmm_ if b.dim() == 2 else product.baddbmm_
+    for panel in slices(b.shape[-2] - PANEL, PANEL):
+        add(a[..., PANEL:][..., panel], b[..., PANEL:, :][..., panel, :])
     return product
 
 
@@ -138,8 +140,8 @@ class Operator(Protocol):
     def __len__(self) -> int:
         """Return the number of directions."""
 
-    def blocks(self) -> Iterable[Block]:
-        """Cut W into blocks of directions."""
+    def blocks(self, m: int) -> Iterable[Block]:
+        """Cut W into blocks of directions, for m particles or rows of data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +155,8 @@ class Projection:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def blocks(self) -> Iterator[Rows]:
-        """Cut W into blocks of directions."""
+    def blocks(self, m: int = 0) -> Iterator[Rows]:
+        """Cut W into blocks of `BLOCK` directions, however many particles there are."""
         return (self.rows[block] for block in slices(len(self), BLOCK))
 
     def project(self, x: Tensor) -> Tensor:

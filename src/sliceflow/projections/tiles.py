@@ -18,6 +18,9 @@ from sliceflow.projections.operator import DenseRows, Operator, Projection, matm
 from sliceflow.projections.sphere import uniform
 from sliceflow.pyramid import FullSize, Level
 
+VALUES = 2**20
+"""Values along directions that a thread works on at a time: enough to be worth a call."""
+
 
 class Basis(Protocol):
     """A law of orthonormal bases of the P coordinates of a tile."""
@@ -145,36 +148,40 @@ class Tiles:
 
 
 @dataclass(frozen=True, eq=False)
-class Tile:
-    """Directions θ = [θ_x, ξ θ_y], (P, P + l), at the coordinates ``cells``, (tiles, P).
+class TileBlock:
+    """Some tiles with directions θ = [θ_x, ξ θ_y], (P, P + l), at coordinates ``cells``, (n, P).
 
-    Either of one tile, or of tiles that share their maps: then the values along a direction are
-    those of all tiles, one after the other.
+    If they share their maps, the values along a direction are those of all tiles, one after the
+    other: (P, n M). Else each tile has its own directions, (n P, M).
     """
 
     theta: Tensor
     cells: Tensor
+    shared: bool
 
     def project(self, u: Tensor) -> Tensor:
-        """Return W u, with shape (P, tiles · M)."""
-        tiles, p = self.cells.shape
-        m = u.shape[1]
-        z = matmul(self.theta[:, :p], u.index_select(0, self._order).reshape(p, tiles * m))
+        """Return W u."""
+        p, m = len(self.theta), u.shape[1]
+        z = matmul(self.theta[:, :p], self._batch(u.index_select(0, self._order)))
         if self.theta.shape[1] > p:
             z_y = self.theta[:, p:] @ u[p - self.theta.shape[1] :]
-            z.view(p, tiles, m).add_(z_y[:, None])
-        return z
+            z.view(len(z), p, -1, m).add_(z_y[:, None])
+        return z.flatten(0, 1)
 
     def lift(self, v: Tensor, onto: Tensor, weight: float = 1.0) -> None:
         """Add Wᵀ v, times the weight, to ``onto``: to x alone."""
-        p = len(self.theta)
-        move = matmul(self.theta[:, :p].T, v).reshape(self.cells.numel(), onto.shape[1])
-        onto.index_add_(0, self._order, move, alpha=weight)
+        move = matmul(self.theta[:, : len(self.theta)].T, self._batch(v))
+        rows = move.view(self.cells.numel(), onto.shape[1])
+        onto.index_add_(0, self._order, rows, alpha=weight)
 
     @property
     def _order(self) -> Tensor:
-        """The coordinates, all that meet one direction's weight one after the other."""
-        return self.cells.T.flatten()
+        """The coordinates: tile by tile or, if these share their maps, direction by direction."""
+        return (self.cells.T if self.shared else self.cells).flatten()
+
+    def _batch(self, rows: Tensor) -> Tensor:
+        """See rows as one matrix for each basis: (1, P, n M) if shared, else (n, P, M)."""
+        return rows.view(1 if self.shared else len(self.cells), len(self.theta), -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +197,8 @@ class Tiling:
     def __len__(self) -> int:
         return self.cells.numel()
 
-    def blocks(self) -> Iterator[Tile]:
-        """Return the directions of each tile or, if these share their maps, of all."""
-        tiles = self.cells[None] if self.shared else self.cells[:, None]
-        return (Tile(self.theta, cells) for cells in tiles)
+    def blocks(self, m: int) -> Iterator[TileBlock]:
+        """Cut the tiles into blocks with about `VALUES` values of m particles, if these allow."""
+        n = len(self.cells) if self.shared else max(1, VALUES // (m * len(self.theta)))
+        blocks = (self.cells[tiles] for tiles in slices(len(self.cells), n))
+        return (TileBlock(self.theta, cells, self.shared) for cells in blocks)
