@@ -32,7 +32,7 @@ def main() -> None:
     options = parser.parse_args()
     if unknown := set(options.suites) - set(SUITES):
         parser.error(f"there is no suite {', '.join(unknown)}: choose from {', '.join(SUITES)}")
-    figures = []
+    commit, figures = ledger.commit(), []
     for suite in options.suites or SUITES:
         started = perf_counter()
         for figure in importlib.import_module(f"benchmarks.{suite}").run(1 if options.short else 5):
@@ -42,7 +42,8 @@ def main() -> None:
             figures.append(figure)
         print(f"  {suite}: {perf_counter() - started:.0f} s")
     if options.write:
-        ledger.write(figures, shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]]))
+        command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
+        ledger.write(figures, command, commit)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,10 @@ def run(repeats: int) -> Iterator[Figure]:
         about = f"slope of log time over log {name}, a factor of sixteen"
         yield Figure(f"growth.time.{name}", float(slope), "", about)
         ax.loglog(x, np.array(y) * 1e3, "o-")
-        ax.set(title=f"slope {slope:.2f}", xlabel=name, ylabel="ms a step")
+        ax.minorticks_off()
+        ax.set_xticks(x, [f"{value:,}" for value in x], rotation=30)
+        ax.set_yticks([10, 30, 100, 300], ["10", "30", "100", "300"])
+        ax.set(title=f"slope {slope:.2f}", xlabel=name, ylabel="ms a step", ylim=(8, 500))
     yield from memory(axes[-1])
     figure.savefig(PICTURE, dpi=80)
 

@@ -46,9 +46,14 @@ def load() -> list[dict]:
     return json.loads(RESULTS.read_text()) if RESULTS.exists() else []
 
 
-def write(figures: list[Figure], command: str) -> None:
+def commit() -> str:
+    """Return the commit of the code that is measured."""
+    changed = _git("diff", "HEAD", "--", "src", "benchmarks/*.py", "examples")
+    return _git("rev-parse", "--short", "HEAD") + ("-dirty" if changed else "")
+
+
+def write(figures: list[Figure], command: str, commit: str) -> None:
     """Put the figures into the ledger, each in the place of its last measurement."""
-    commit = _git("rev-parse", "--short", "HEAD") + ("-dirty" if _git("diff", "HEAD") else "")
     how = {"command": command, "commit": commit, "date": str(date.today()), "machine": machine()}
     rows = {row["name"]: row for row in load()}
     rows |= {figure.name: asdict(figure) | how for figure in figures}
