@@ -16,7 +16,7 @@ from time import perf_counter
 
 from benchmarks import ledger
 
-SUITES = ["steps", "accuracy", "growth", "mnist"]
+SUITES = ["steps", "profile", "accuracy", "cells", "growth", "cost", "mnist"]
 
 
 def main() -> None:

@@ -1,0 +1,53 @@
+"""Where the time of a fast step goes: timers around its parts, at MNIST size."""
+
+from collections.abc import Callable, Iterator
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from benchmarks.ledger import Figure
+from benchmarks.steps import SIZES, fast_step
+from sliceflow.projections import operator, tiles
+from sliceflow.transport import histogram
+
+STEPS = 10
+PARTS = {
+    "products": (tiles, "matmul", "matrix products"),
+    "tables": (histogram, "make_tables", "locating, counting, composing tables"),
+    "moves": (histogram, "displace_rows", "looking up displacements"),
+    "project": (tiles.TileBlock, "project", "projecting, with products"),
+    "lift": (tiles.TileBlock, "lift", "lifting, with products"),
+}
+
+
+def run(repeats: int) -> Iterator[Figure]:
+    """Yield each part's share of what both threads have."""
+    step, spent = fast_step(*SIZES["mnist"]), dict.fromkeys(PARTS, 0.0)
+    step()
+    for part, (owner, name, _) in PARTS.items():
+        setattr(owner, name, timed(getattr(owner, name), spent, part))
+    start = perf_counter()
+    for _ in range(STEPS * repeats):
+        step()
+    total = torch.get_num_threads() * (perf_counter() - start)
+    tiles.matmul = operator.matmul
+    spent["copies"] = spent.pop("project") + spent.pop("lift") - spent["products"]
+    spent["rest"] = total - sum(spent.values())
+    abouts = {part: about for part, (_, _, about) in PARTS.items()}
+    abouts |= {"copies": "copies into tiles and back", "rest": "Python, and waiting for its lock"}
+    for part, value in spent.items():
+        about = f"share of a step at MNIST size: {abouts[part]}"
+        yield Figure(f"profile.{part}", 100 * value / total, "%", about)
+
+
+def timed(work: Callable[..., Any], spent: dict[str, float], part: str) -> Callable[..., Any]:
+    """Return the same work, which also adds up its time."""
+
+    def timed_work(*arguments: Any, **options: Any) -> Any:
+        start = perf_counter()
+        result = work(*arguments, **options)
+        spent[part] += perf_counter() - start
+        return result
+
+    return timed_work
