@@ -2,7 +2,7 @@
 
     python -m benchmarks                    print all figures
     python -m benchmarks steps growth       some of them
-    python -m benchmarks --short            all once, and small: to see that they run
+    python -m benchmarks --short            small, and once: to see that they run
     python -m benchmarks --write            also write them to the ledger and into the docs
 
 Needs `pip install ".[dev]"`. Ratios compare two things in one run, and are medians of five.
@@ -27,18 +27,21 @@ def main() -> None:
     parser.add_argument(
         "suites", nargs="*", choices=[*SUITES, []], metavar="suite", help=", ".join(SUITES)
     )
-    parser.add_argument("--short", action="store_true", help="once instead of five times")
+    parser.add_argument("--short", action="store_true", help="small, once instead of five times")
     parser.add_argument("--write", action="store_true", help="update the ledger and the docs")
     options = parser.parse_args()
     if unknown := set(options.suites) - set(SUITES):
         parser.error(f"there is no suite {', '.join(unknown)}: choose from {', '.join(SUITES)}")
+    if options.short and options.write:
+        parser.error("figures of small sizes are not for the ledger: leave out --short or --write")
     commit, figures = ledger.commit(), []
     for suite in options.suites or SUITES:
         started = perf_counter()
-        for figure in importlib.import_module(f"benchmarks.{suite}").run(1 if options.short else 5):
-            print(
-                f"{figure.name:34} {figure.value:10.4g} {figure.unit:8} {figure.about}", flush=True
-            )
+        run = importlib.import_module(f"benchmarks.{suite}").run
+        repeats, shrink = (1, 10) if options.short else (5, 1)
+        for figure in run(repeats, shrink):
+            value = f"{figure.value:9.4g} {figure.unit:5}"
+            print(f"{figure.name:28} {value} {figure.about}", flush=True)
             figures.append(figure)
         print(f"  {suite}: {perf_counter() - started:.0f} s")
     if options.write:

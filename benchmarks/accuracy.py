@@ -27,7 +27,7 @@ def labels(n: int) -> np.ndarray:
     return 10 * (THETA / np.linalg.norm(THETA, axis=1, keepdims=True))[:, np.arange(n) % 10]
 
 
-def run(repeats: int) -> Iterator[Figure]:
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield the mean absolute difference of displacements, in standard deviations of the data."""
     for name, law in LAWS.items():
         for cells in (256, 1024, 4096):

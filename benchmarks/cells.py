@@ -14,7 +14,7 @@ from sliceflow.schedules import pyramid
 M, SHAPE = 10_000, (1, 28, 28)
 
 
-def run(repeats: int) -> Iterator[Figure]:
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield sliced distances of the particles to 10,000 images that the flow does not see."""
     if not list(DATA.glob("train-images-idx3-ubyte*")):
         print(f"  MNIST is not in {DATA}: skipped")
@@ -26,7 +26,7 @@ def run(repeats: int) -> Iterator[Figure]:
             ArrayTarget(data.contiguous(), 25_000),
             Unconditional(),
             SHAPE,
-            pyramid(SHAPE, 5 * repeats),
+            pyramid(SHAPE, 20 // shrink),
             Fast(cells),
             initial=Noise(0.1),
         )

@@ -42,7 +42,7 @@ HELD_OUT = [
     Size(1, 28, 7, 10_000, 10_000, 1024),
 ]
 TERMS = {
-    "product": ("ns", 1e9, "a billion floating-point operations of matrix products / 10⁹"),
+    "product": ("ns", 1e9, "a floating-point operation of a matrix product"),
     "count": ("ns", 1e9, "a value projected and counted"),
     "move": ("ns", 1e9, "a value moved and lifted"),
     "cell": ("ns", 1e9, "a cell of a table"),
@@ -50,19 +50,28 @@ TERMS = {
 }
 
 
-def run(repeats: int) -> Iterator[Figure]:
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield what each term costs, the worst prediction, and two predictions for large data."""
-    rows, times = np.array([terms(s) for s in FITTED]), [step_time(s, repeats) for s in FITTED]
+    fitted, held_out = (
+        [s._replace(m=s.m // shrink, n=s.n // shrink) for s in sizes]
+        for sizes in (FITTED, HELD_OUT)
+    )
+    rows, times = np.array([terms(s) for s in fitted]), [step_time(s, repeats) for s in fitted]
     weighted = rows / np.array(times)[:, None]  # relative errors count alike
     cost, _ = scipy.optimize.nnls(weighted, np.ones(len(times)))
     for (name, (unit, scale, about)), value in zip(TERMS.items(), cost, strict=True):
         yield Figure(f"cost.{name}", value * scale, unit, f"cost model: {about}")
-    errors = [abs(terms(s) @ cost / step_time(s, repeats) - 1) for s in HELD_OUT]
+    errors = [abs(terms(s) @ cost / step_time(s, repeats) - 1) for s in held_out]
     about = "cost model: largest relative error, at sizes it was not fitted to"
     yield Figure("cost.error", max(errors), "", about)
     large = Size(3, 32, 5, 10**6, 10**5, 512)
     about = "cost model: a step of 10⁶ particles of 3×32×32, patches of 5, batches of 100,000"
     yield Figure("cost.million", terms(large) @ cost, "s", about)
+
+
+def shrunk(sizes: list[Size], shrink: int) -> list[Size]:
+    """Return the sizes with fewer particles and rows."""
+    return [size._replace(m=size.m // shrink, n=size.n // shrink) for size in sizes]
 
 
 def terms(size: Size) -> np.ndarray:

@@ -18,6 +18,7 @@ from sliceflow import ArrayTarget, Flow, Stage, Unconditional
 
 PICTURE = ROOT / "docs" / "growth.png"
 STEPS = 4
+PATCH = 4
 AXES = {
     "particles": [{"m": m} for m in (5000, 10_000, 20_000, 40_000, 80_000)],
     "rows": [{"n": n} for n in (5000, 10_000, 20_000, 40_000, 80_000)],
@@ -30,15 +31,16 @@ GROWTH = {
     "directions": lambda size: size["k"] ** 2,
     "dimensions": lambda size: size["side"] ** 2,
 }
-SIZE = {"m": 10_000, "n": 10_000, "k": 28, "side": 28, "patch": 4}
+SIZE = {"m": 10_000, "n": 10_000, "k": 28, "side": 28}
 
 
-def run(repeats: int) -> Iterator[Figure]:
-    """Yield the slopes and the memory; draw the picture."""
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
+    """Yield the slopes and the memory; draw the picture, unless it would be of small sizes."""
     figure, axes = plt.subplots(1, 5, figsize=(16, 3.2), layout="constrained")
     for name, ax in zip(AXES, axes, strict=False):
         x = [GROWTH[name](SIZE | size) for size in AXES[name]]
-        y = [stage_seconds(**SIZE | size, repeats=repeats) / STEPS for size in AXES[name]]
+        sizes = [SIZE | size for size in AXES[name]]
+        y = [stage_seconds(size, repeats, shrink) / STEPS for size in sizes]
         slope = np.polyfit(np.log(x), np.log(y), 1)[0]
         about = f"slope of log time over log {name}, a factor of sixteen"
         yield Figure(f"growth.time.{name}", float(slope), "", about)
@@ -47,23 +49,27 @@ def run(repeats: int) -> Iterator[Figure]:
         ax.set_xticks(x, [f"{value:,}" for value in x], rotation=30)
         ax.set_yticks([10, 30, 100, 300], ["10", "30", "100", "300"])
         ax.set(title=f"slope {slope:.2f}", xlabel=name, ylabel="ms a step", ylim=(8, 500))
-    yield from memory(axes[-1])
-    figure.savefig(PICTURE, dpi=80)
+    yield from memory(axes[-1], shrink)
+    if shrink == 1:
+        figure.savefig(PICTURE, dpi=80)
 
 
-def stage_seconds(m: int, n: int, k: int, side: int, patch: int, repeats: int) -> float:
+def stage_seconds(size: dict[str, int], repeats: int, shrink: int) -> float:
     """Return the time of a stage, with entering and leaving its level."""
-    target, stage = ArrayTarget(torch.randn(side * side, n)), Stage(STEPS, k, patch)
+    side, m, n = size["side"], size["m"] // shrink, size["n"] // shrink
+    target, stage = ArrayTarget(torch.randn(side * side, n)), Stage(STEPS, size["k"], PATCH)
     flow = Flow(target, Unconditional(), (1, side, side), (stage,))
     flow.run(flow.start(m))
 
     return median(seconds(partial(flow.run, flow.start(m))) for _ in range(repeats))
 
 
-def memory(ax: plt.Axes) -> Iterator[Figure]:
+def memory(ax: plt.Axes, shrink: int) -> Iterator[Figure]:
     """Yield the largest measured memory over the ceiling that docs/cost.md states."""
     measured, stated = [], []
-    for m, n in [(5000, 5000), (10_000, 20_000), (40_000, 20_000), (20_000, 80_000)]:
+    for m, n in [(5000, 5000), (10_000, 20_000), (40_000, 20_000), (20_000, 80_000)][
+        : 4 // shrink + 1
+    ]:
         measured.append(peak(m, n))
         stated.append(ceiling(channels=3, k=32, patch=5, m=m, n=n))
     ax.plot([0, max(stated)], [0, max(stated)], color="grey", label="ceiling")
@@ -72,8 +78,8 @@ def memory(ax: plt.Axes) -> Iterator[Figure]:
     ax.legend()
     ratios = np.array(measured) / stated
     about = "peak memory of a step / stated ceiling"
-    yield Figure("growth.memory.most", float(ratios.max()), "", f"{about}, most of four sizes")
-    yield Figure("growth.memory.least", float(ratios.min()), "", f"{about}, least of four sizes")
+    yield Figure("growth.memory.most", float(ratios.max()), "", f"{about}, most of three sizes")
+    yield Figure("growth.memory.least", float(ratios.min()), "", f"{about}, least of three sizes")
 
 
 def ceiling(channels: int, k: int, patch: int, m: int, n: int, threads: int = 2) -> float:

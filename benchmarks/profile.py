@@ -1,14 +1,16 @@
 """Where the time of a fast step goes: timers around its parts, at MNIST size."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from time import perf_counter
 from typing import Any
+from unittest.mock import patch
 
 import torch
 
 from benchmarks.ledger import Figure
-from benchmarks.steps import SIZES, fast_step
-from sliceflow.projections import operator, tiles
+from benchmarks.steps import SIZES, M, N, fast_step
+from sliceflow.projections import tiles
 from sliceflow.transport import histogram
 
 STEPS = 10
@@ -21,17 +23,18 @@ PARTS = {
 }
 
 
-def run(repeats: int) -> Iterator[Figure]:
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield each part's share of what both threads have."""
-    step, spent = fast_step(*SIZES["mnist"]), dict.fromkeys(PARTS, 0.0)
+    step, spent = fast_step(*SIZES["mnist"], M // shrink, N // shrink), dict.fromkeys(PARTS, 0.0)
     step()
-    for part, (owner, name, _) in PARTS.items():
-        setattr(owner, name, timed(getattr(owner, name), spent, part))
-    start = perf_counter()
-    for _ in range(STEPS * repeats):
-        step()
-    total = torch.get_num_threads() * (perf_counter() - start)
-    tiles.matmul = operator.matmul
+    with ExitStack() as patches:
+        for part, (owner, name, _) in PARTS.items():
+            timer = timed(getattr(owner, name), spent, part)
+            patches.enter_context(patch.object(owner, name, timer))
+        start = perf_counter()
+        for _ in range(STEPS * repeats):
+            step()
+        total = torch.get_num_threads() * (perf_counter() - start)
     spent["copies"] = spent.pop("project") + spent.pop("lift") - spent["products"]
     spent["rest"] = total - sum(spent.values())
     abouts = {part: about for part, (_, _, about) in PARTS.items()}
@@ -44,9 +47,9 @@ def run(repeats: int) -> Iterator[Figure]:
 def timed(work: Callable[..., Any], spent: dict[str, float], part: str) -> Callable[..., Any]:
     """Return the same work, which also adds up its time."""
 
-    def timed_work(*arguments: Any, **options: Any) -> Any:
+    def timed_work(*arguments: Any) -> Any:
         start = perf_counter()
-        result = work(*arguments, **options)
+        result = work(*arguments)
         spent[part] += perf_counter() - start
         return result
 

@@ -161,6 +161,12 @@ def test_two_particles():
     torch.testing.assert_close(mapped(p, q), q, atol=0.05, rtol=0)
 
 
+def test_many_particles_to_two_rows():
+    p, q = torch.randn(1, 3_000_000, generator=torch.Generator().manual_seed(0)), torch.eye(1, 2)
+    low, high = mapped(p, q).aminmax()
+    assert (low.abs() < 0.01) & ((high - 1).abs() < 0.01)
+
+
 def test_cells_follow_the_values():
     """Half of the cells evenly, half by count: most of a bucket that holds all."""
     counts = torch.zeros(1, 8, dtype=torch.int32)

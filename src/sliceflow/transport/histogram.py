@@ -37,7 +37,7 @@ STRIDE = 32
 """One value in so many decides where cells are. Parts to be merged begin at multiples of it."""
 
 NUDGE = 1e-6
-"""Added to ranks: rounding must not make a whole number the one before."""
+"""Added to a rank of p, lest rounding make a whole rank of q the one before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ def compose(p: Tensor, q: Tensor, grid: Grid) -> tuple[Tensor, Tensor]:
     ratio = q.sum(dim=1, keepdim=True).double() / upto[:, -1:]
     last = (upto - 1).clamp(min=0)
     first = torch.where(p > 0, upto - p, last)
-    start, end = (quantile(rank * ratio + NUDGE, q, grid) for rank in (first, last))
+    start, end = (quantile((rank.double() + NUDGE) * ratio, q, grid) for rank in (first, last))
     return start, end - start
 
 

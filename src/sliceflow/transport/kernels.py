@@ -189,13 +189,13 @@ def compose(p, q, ratio, nudge, edge, gap, start, rise):
     for j in range(len(start)):
         begin = end
         if p[j] > 0:
-            r = rank * ratio + nudge
+            r = (rank + nudge) * ratio
             while upto <= np.int64(r):
                 i += 1
                 upto += q[i]
             begin = np.float32(min(edge[i] + (r - (upto - q[i]) + 0.5) * gap[i], edge[i + 1]))
             rank += p[j]
-            r = (rank - 1) * ratio + nudge
+            r = (rank - 1 + nudge) * ratio
             while upto <= np.int64(r):
                 i += 1
                 upto += q[i]
