@@ -1,0 +1,65 @@
+"""The ledger: what the documents show is what it holds."""
+
+import json
+
+import pytest
+
+from benchmarks import ledger
+from benchmarks.__main__ import SUITES
+
+COLUMNS = {"name", "value", "unit", "about", "command", "commit", "date", "machine"}
+ROW = dict.fromkeys(COLUMNS, "")
+
+
+def test_every_row_says_how_it_was_measured():
+    for row in ledger.load():
+        assert set(row) == COLUMNS
+        assert isinstance(row["value"], float)
+        assert row["command"].startswith("python -m benchmarks")
+        assert not row["commit"].endswith("dirty")
+
+
+def test_names():
+    names = [row["name"] for row in ledger.load()]
+    assert len(set(names)) == len(names)
+    assert {
+        "step.bare_ratio.mnist",
+        "step.bare_ratio.cifar10",
+        "step.speedup.exact",
+        "step.speedup.pot",
+        "mnist.quick.seconds",
+    } <= set(names)
+
+
+@pytest.mark.parametrize("document", ledger.DOCUMENTS, ids=lambda path: path.name)
+def test_documents_show_the_ledger(document):
+    text = document.read_text()
+    assert ledger.with_tables(text, ledger.load()) == text
+
+
+def test_tables():
+    rows = [
+        ROW | {"name": n, "value": v, "about": n.upper()} for n, v in [("a.x", 2.0), ("b", 1e-4)]
+    ]
+    text = "before\n<!-- ledger: b a.* -->\nold\n<!-- end -->\nafter"
+    head = "| measured | value | name in the ledger |\n|---|---|---|\n"
+    lines = "| B | 1.0e-04 | `b` |\n| A.X | 2 | `a.x` |"
+    expected = f"before\n<!-- ledger: b a.* -->\n{head}{lines}\n<!-- end -->\nafter"
+    assert ledger.with_tables(text, rows) == expected
+
+
+def test_writing_replaces_what_was_measured_before(tmp_path, monkeypatch):
+    document = tmp_path / "doc.md"
+    document.write_text("<!-- ledger: a -->\n<!-- end -->")
+    monkeypatch.setattr(ledger, "RESULTS", tmp_path / "results.json")
+    monkeypatch.setattr(ledger, "DOCUMENTS", [document])
+    for value in (1.0, 3.0):
+        ledger.write([ledger.Figure("a", value, "s", "how long")], "python -m benchmarks", "abc")
+    (row,) = json.loads((tmp_path / "results.json").read_text())
+    assert (row["value"], row["commit"]) == (3, "abc")
+    assert "| how long | 3 s | `a` |" in document.read_text()
+
+
+def test_suites_are_all_there():
+    files = {path.stem for path in (ledger.ROOT / "benchmarks").glob("[a-z]*.py")}
+    assert files - {"ledger"} == set(SUITES)
