@@ -156,6 +156,14 @@ def test_constant_data():
     assert mapped(q, p).isfinite().all()
 
 
+def test_between_values_it_rises_evenly():
+    """A particle that was not counted, far from those that were: as the exact map does it."""
+    p = torch.cat([torch.linspace(0, 1, 500), torch.linspace(10, 11, 500)])[None]
+    z = torch.tensor([[1.5, 3.25, 5.5, 9.5]])
+    ours, exact = (T.between(p, 2 * p) for T in (HistogramMap, SortedMap))
+    torch.testing.assert_close(z + displacement(ours, z), exact(z), atol=0.05, rtol=0)
+
+
 def test_two_particles():
     p, q = torch.tensor([[0.0, 1.0]]), torch.tensor([[5.0, 9.0]])
     torch.testing.assert_close(mapped(p, q), q, atol=0.05, rtol=0)

@@ -179,13 +179,10 @@ class Flow:
         state.stage, state.step = state.stage + 1, 0
 
     def settle(self, state: State) -> None:
-        """Bring particles up to date with their coordinates u at a level Q: x += Q (u − Qᵀ x)."""
-        if state.inner is None:
-            return
-        d, level = math.prod(self.shape), self._setting(state).level
-        for x, u in zip((state.particles, state.offline), state.inner, strict=True):
-            if u is not x:  # at full size it is
-                x[:d] += level.leave(u - level.enter(x))[:d]
+        """Bring the particles up to date with their coordinates at the level of the stage."""
+        if state.inner is not None:
+            for x, u in zip((state.particles, state.offline), state.inner, strict=True):
+                self._setting(state).level.update(x, u)
         state.inner = None
 
     def _inner(self, state: State) -> list[Tensor]:

@@ -4,6 +4,7 @@ A level is a linear map shared by all directions of a step. `enter` takes full-s
 level, `leave` is its adjoint and brings a change made at the level back to full size.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -39,6 +40,9 @@ class Level(Protocol):
     def leave(self, u: Tensor) -> Tensor:
         """Bring a change in those coordinates back to the particles: the adjoint of `enter`."""
 
+    def update(self, x: Tensor, u: Tensor) -> None:
+        """Bring particles x up to date with their coordinates u, if `enter` undoes `leave`."""
+
 
 class FullSize:
     """The level of tables, and of directions written in the particles' own coordinates."""
@@ -50,6 +54,11 @@ class FullSize:
     def leave(self, u: Tensor) -> Tensor:
         """Return ``u``."""
         return u
+
+    def update(self, x: Tensor, u: Tensor) -> None:
+        """Copy u, unless it is x itself."""
+        if u is not x:
+            x.copy_(u)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +96,11 @@ class LanczosLevel:
     def leave(self, u: Tensor) -> Tensor:
         """Return R u Qᵀ: upsample (C·k² + l, M) to full size."""
         return self._resample(self.rows, self.columns, u)
+
+    def update(self, x: Tensor, u: Tensor) -> None:
+        """Add R (u − Rᵀ x Q) Qᵀ to the image: what the level does not see stays."""
+        size = math.prod(self.shape)
+        x[:size] += self.leave(u - self.enter(x))[:size]
 
     def _resample(self, rows: Tensor, columns: Tensor, x: Tensor) -> Tensor:
         (a, h), (b, w), m = rows.shape, columns.shape, x.shape[1]

@@ -138,18 +138,39 @@ def quantile(rank: Tensor, counts: Tensor, grid: Grid) -> Tensor:
     return (low + inside * ((high - low) / n)).minimum(high).to(grid.low.dtype)
 
 
-def compose(p: Tensor, q: Tensor, grid: Grid) -> tuple[Tensor, Tensor]:
+def compose(p: Tensor, p_grid: Grid, q: Tensor, q_grid: Grid) -> tuple[Tensor, Tensor]:
     """Return T at the beginning of each cell of p and how much it rises in it, each (H, B).
 
     A cell with n of the M values of p holds ranks R to R + n − 1, and rank r goes to rank r N/M
-    of q, whose counts are on ``grid``. An empty cell goes where the cell before it ends.
+    of q. Over empty cells T rises evenly from where the cell before them ends to where the next
+    one begins, as the exact map does between two values.
     """
     upto = p.cumsum(dim=1)
     ratio = q.sum(dim=1, keepdim=True).double() / upto[:, -1:]
-    last = (upto - 1).clamp(min=0)
-    first = torch.where(p > 0, upto - p, last)
-    start, end = (quantile((rank.double() + NUDGE) * ratio, q, grid) for rank in (first, last))
+    first, last = (upto - p).double(), (upto - 1).double()
+    start, end = (quantile((rank + NUDGE) * ratio, q, q_grid) for rank in (first, last))
+    start, end = _bridge(p > 0, p_grid.edges(), start, end)
     return start, end - start
+
+
+def _bridge(occupied: Tensor, edge: Tensor, start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
+    """Return start and end of each cell, those of empty cells between their neighbours'."""
+    number = torch.arange(occupied.shape[1], device=occupied.device).expand_as(occupied)
+    before = torch.where(occupied, number, 0).cummax(dim=1).values
+    after = torch.where(occupied, number, len(number.T)).flip(1).cummin(dim=1).values.flip(1)
+    is_last = after == len(number.T)  # beyond the last value there is nowhere to rise
+    low = end.gather(1, before).double()
+    height = start.gather(1, after.masked_fill(is_last, 0)).double() - low
+    begin, finish = edge.gather(1, before + 1), edge.gather(1, after)
+
+    def rising(at: Tensor) -> Tensor:
+        inside = torch.where(is_last, 0.0, (at - begin) / (finish - begin))
+        return (low + inside * height).to(start.dtype)
+
+    return (
+        torch.where(occupied, start, rising(edge[:, :-1])),
+        torch.where(occupied, end, rising(edge[:, 1:])),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +205,7 @@ class HistogramMap:
         """Return the map between distributions whose values are in parts, without joining these."""
         p_grid, p_counts = _merged(p, cells)
         q_grid, q_counts = _merged(q, cells)
-        return cls(p_grid, *compose(p_counts, q_counts, q_grid))
+        return cls(p_grid, *compose(p_counts, p_grid, q_counts, q_grid))
 
     def move(self, z: Tensor) -> None:
         """Replace values (H, L) by their displacements T(z) − z."""

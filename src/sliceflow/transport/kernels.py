@@ -176,32 +176,44 @@ def edges(low, high, slots, out):
 
 
 @kernel
-def compose(p, q, ratio, nudge, edge, gap, start, rise):
+def compose(p, q, ratio, nudge, p_edge, q_edge, gap, start, rise):
     """Write the map from the cells of p to the values of q; see `histogram.compose`.
 
     Ranks only grow: one sweep over both counts. ``gap`` is scratch.
     """
     for c in range(len(gap)):  # between values that are spread evenly over their cell
-        gap[c] = (edge[c + 1] - edge[c]) / max(q[c], 1)
-    rank = i = 0
+        gap[c] = (q_edge[c + 1] - q_edge[c]) / max(q[c], 1)
+    rank = i = following = 0
     upto = np.int64(q[0])
-    end = np.float32(edge[0])
+    end = np.float32(q_edge[0])
     for j in range(len(start)):
-        begin = end
-        if p[j] > 0:
-            r = (rank + nudge) * ratio
-            while upto <= np.int64(r):
-                i += 1
-                upto += q[i]
-            begin = np.float32(min(edge[i] + (r - (upto - q[i]) + 0.5) * gap[i], edge[i + 1]))
-            rank += p[j]
-            r = (rank - 1 + nudge) * ratio
-            while upto <= np.int64(r):
-                i += 1
-                upto += q[i]
-            end = np.float32(min(edge[i] + (r - (upto - q[i]) + 0.5) * gap[i], edge[i + 1]))
-        start[j] = begin
-        rise[j] = end - begin
+        if p[j] == 0:
+            continue
+        r = (rank + nudge) * ratio
+        while upto <= np.int64(r):
+            i += 1
+            upto += q[i]
+        begin = np.float32(min(q_edge[i] + (r - (upto - q[i]) + 0.5) * gap[i], q_edge[i + 1]))
+        bridge(p_edge, following, j, end, begin, start, rise)
+        rank += p[j]
+        r = (rank - 1 + nudge) * ratio
+        while upto <= np.int64(r):
+            i += 1
+            upto += q[i]
+        end = np.float32(min(q_edge[i] + (r - (upto - q[i]) + 0.5) * gap[i], q_edge[i + 1]))
+        start[j], rise[j], following = begin, end - begin, j + 1
+    start[following:], rise[following:] = end, np.float32(0)
+
+
+@kernel
+def bridge(edge, first, last, low, high, start, rise):
+    """Write a map that rises evenly from low to high over empty cells, from first to last − 1."""
+    for j in range(first, last):
+        width = edge[last] - edge[first]
+        slope = np.float64(high) - np.float64(low)
+        begin = np.float32(low + (edge[j] - edge[first]) / width * slope)
+        end = np.float32(low + (edge[j + 1] - edge[first]) / width * slope)
+        start[j], rise[j] = begin, end - begin
 
 
 @kernel
@@ -237,12 +249,13 @@ def make_tables(
     ratio = q.shape[1] / p.shape[1]
     p_counts, q_counts = np.empty((2, 4, b + PAD), np.int32)
     where, q_slots = np.empty(CHUNK, np.int32), np.empty_like(slots[0])
-    edge, gap = np.empty(b + 1), np.empty(b)
+    p_edge, q_edge, gap = np.empty(b + 1), np.empty(b + 1), np.empty(b)
     for i in range(h):
         low[i], high[i] = count(p[i], stride, b, slots[i], where, p_counts)
         q_low, q_high = count(q[i], stride, b, q_slots, where, q_counts)
-        edges(q_low, q_high, q_slots, edge)
-        compose(p_counts[0], q_counts[0], ratio, nudge, edge, gap, start[i], rise[i])
+        edges(low[i], high[i], slots[i], p_edge)
+        edges(q_low, q_high, q_slots, q_edge)
+        compose(p_counts[0], q_counts[0], ratio, nudge, p_edge, q_edge, gap, start[i], rise[i])
 
 
 @kernel
