@@ -15,6 +15,7 @@ import torch
 from benchmarks.ledger import ROOT, Figure
 from benchmarks.steps import seconds
 from sliceflow import ArrayTarget, Flow, Stage, Unconditional
+from sliceflow.projections.tiles import VALUES
 
 PICTURE = ROOT / "docs" / "growth.png"
 STEPS = 4
@@ -85,7 +86,8 @@ def memory(ax: plt.Axes, shrink: int) -> Iterator[Figure]:
 def ceiling(channels: int, k: int, patch: int, m: int, n: int, threads: int = 2) -> float:
     """Return the stated memory in MiB: particles and data, and what each thread works on."""
     d, p = channels * k * k, channels * patch**2
-    return 4 * (d * (m + n) + threads * p * (m + 2 * n)) / 2**20
+    tiles = max(1, VALUES // (p * max(m, n)))
+    return 4 * (d * (m + n) + threads * tiles * p * max(2 * m, m + 2 * n)) / 2**20
 
 
 def peak(m: int, n: int) -> float:

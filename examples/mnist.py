@@ -9,6 +9,7 @@ gzipped, in `~/.cache/sliceflow/mnist` or in the folder that `--data` names. `--
 
 import argparse
 import gzip
+import math
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -32,7 +33,8 @@ def digits(folder):
 
 
 def grid(images, side=10):
-    """Return side² images as one, (28 side, 28 side)."""
+    """Return side² images, or as many as there are, as one square."""
+    side = min(side, math.isqrt(len(images)))
     rows = images[: side**2].reshape(side, side, 28, 28)
     return rows.transpose(0, 2, 1, 3).reshape(28 * side, 28 * side)
 
@@ -57,7 +59,7 @@ def main():
         verbose=True,
     ).fit(digits(options.data))
     plt.imsave(options.out, grid(model.particles_), cmap="gray", vmin=-1, vmax=1)
-    print(f"{options.out}: {min(len(model.particles_), 100)} of {len(model.particles_)} digits")
+    print(f"{options.out} shows some of {len(model.particles_)} digits")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The fast engine: orthonormal, the same flow as the exact maps give, the same bits however run."""
 
+import multiprocessing
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,9 @@ import scipy.stats
 import torch
 from test_flow import CONDITIONS, bits, make
 
+from sliceflow import SlicedFlow
 from sliceflow._random import Draw, generator
+from sliceflow._threads import parallel
 from sliceflow.conditions import Label, Unconditional
 from sliceflow.engines import Fast
 from sliceflow.flow import Flow, State
@@ -221,7 +224,7 @@ def test_neighbours_have_all_labels():
     assert sorted(order) == list(range(1000))
     share = np.bincount(labels) / 1000
     for part in np.array_split(labels[order], 7):
-        assert (abs(np.bincount(part, minlength=3) - share * len(part)) <= 1.5).all()
+        assert (abs(np.bincount(part, minlength=3) - share * len(part)) <= 2).all()
 
 
 def test_labels_are_kept():
@@ -234,3 +237,49 @@ def test_labels_are_kept():
     moved, classes = label.split(flow.run(flow.start(3000)).particles)
     wrong = (moved.mean(dim=0) > 3) != (classes == 1)
     assert wrong.float().mean() < 0.005
+
+
+def test_a_gaussian_start_of_coordinates_that_follow_others():
+    rng = torch.Generator().manual_seed(0)
+    data = torch.randn(64, 8, generator=rng) @ torch.randn(8, 3000, generator=rng)
+    x = (
+        Flow(ArrayTarget(data), Unconditional(), (64,), (), initial=Gaussian())
+        .start(3000)
+        .particles
+    )
+    torch.testing.assert_close(x.cov(), data.cov(), atol=2.5, rtol=0.1)
+
+
+def test_a_class_of_one_row_starts_as_all_data():
+    label, x = Label(3, 10.0), torch.randn(2, 500, generator=torch.Generator().manual_seed(0))
+    y = torch.zeros(500, dtype=torch.long)
+    y[0] = 2
+    flow = Flow(ArrayTarget(label.join(x, y)), label, (2,), (), initial=Gaussian())
+    offline = flow.start(10, label.join(torch.zeros(2, 400), torch.full((400,), 2))).offline
+    assert offline[:2].std(dim=1).sub(1).abs().amax() < 0.2
+
+
+@pytest.mark.parametrize("shape", [(1, 4, 8), (2, 5, 3)])
+def test_images_that_are_not_square(shape):
+    x = 0.01 * np.random.default_rng(0).normal(size=(200, *shape))
+    assert SlicedFlow(random_state=0).fit(x).particles_.std() < 0.02
+
+
+def test_it_runs_in_inference_mode():
+    with torch.inference_mode():
+        bits(image_flow(), 50)
+
+
+def test_it_runs_after_a_fork():
+    """Threads do not survive it: new ones must be started. With one, as OpenMP's own would hang."""
+    torch.set_num_threads(1)
+    bits(image_flow(), 50)
+    child = multiprocessing.get_context("fork").Process(target=bits, args=(image_flow(), 50))
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
+
+
+def test_an_error_in_a_thread_is_raised():
+    with pytest.raises(ZeroDivisionError):
+        parallel(lambda x: 1 / x, [1, 0, 2])

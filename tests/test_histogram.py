@@ -198,3 +198,10 @@ def test_double_precision():
     exact = displacement(SortedMap.between(p, q), p)
     assert ours.dtype == torch.float64
     assert (ours - exact).abs().mean() < 2e-3
+
+
+def test_values_that_are_no_numbers_do_no_harm():
+    p = drawn(gaussian, 0, 100)
+    p[:, 3], p[:, 5] = np.nan, np.inf
+    for values in (p, p.double()):
+        assert displacement(HistogramMap.between(values, values), values).shape == p.shape

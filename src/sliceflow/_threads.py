@@ -4,9 +4,10 @@ An operation of PyTorch on one thread has the same bits however many threads wor
 threads that each have work of their own need not wait for one another after every operation.
 """
 
+import os
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from typing import TypeVar
 
@@ -22,7 +23,16 @@ def parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
     """Return the results of the work on all items; called by such work itself, one by one."""
     if getattr(_here, "is_worker", False):
         return [work(item) for item in items]
-    return list(_workers(torch.get_num_threads()).map(work, items))
+    inference = torch.is_inference_mode_enabled()  # it holds for one thread: pass it on
+
+    def one(item: Item) -> Result:
+        with torch.inference_mode(inference):
+            return work(item)
+
+    workers = _workers(torch.get_num_threads())
+    futures = [workers.submit(one, item) for item in items]
+    wait(futures)  # even if one fails: the others may be writing
+    return [future.result() for future in futures]
 
 
 def shares(n: int) -> list[slice]:
@@ -46,6 +56,9 @@ def _workers(n: int) -> ThreadPoolExecutor:
     started.wait()
     torch.set_num_threads(n)
     return workers
+
+
+os.register_at_fork(after_in_child=_workers.cache_clear)  # threads do not survive a fork
 
 
 def _keep_to_one_thread() -> None:

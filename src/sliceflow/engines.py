@@ -30,14 +30,14 @@ from sliceflow.projections import (
 from sliceflow.pyramid import FullSize, LanczosLevel, Level
 from sliceflow.schedules import Stage
 from sliceflow.targets import Target
-from sliceflow.transport import CELLS, LARGEST, HistogramMap, SortedMap
+from sliceflow.transport import CELLS, MOST_CELLS, HistogramMap, SortedMap
 
 AXES_ROWS = 1000
 """Rows of data from which the spectral axes of a stage are estimated."""
 
 
 class Engine(Protocol):
-    """How the steps of a stage are done. ``Law`` is the engine's own law of directions."""
+    """How the steps of a stage are done; the law of directions is the engine's own."""
 
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
         """Return the level at which the particles are while the stage lasts."""
@@ -163,8 +163,8 @@ class Fast:
     step_size: float = 1.0
 
     def __post_init__(self) -> None:
-        if check_integer("cells", self.cells, 8) > LARGEST:
-            raise ValueError(f"cells={self.cells} is too many: pass at most {LARGEST}")
+        if check_integer("cells", self.cells, 8) > MOST_CELLS:
+            raise ValueError(f"cells={self.cells} is too many: pass at most {MOST_CELLS}")
         check_number("step_size", self.step_size, positive=True)
 
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:

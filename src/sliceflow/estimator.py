@@ -52,8 +52,9 @@ class SlicedFlow(Parameters):
         M. By default as many as the data has rows.
     schedule : int or sequence of Stage, optional
         The steps: a number of them with directions of all of x, or stages one after the other.
-        More steps come nearer to the data. By default 100 steps for tables, and for images what
-        `schedules.pyramid` returns.
+        More steps come nearer to the data. By default what `schedules.pyramid` returns for square
+        images, and 100 steps otherwise. The last level should be that of the image: detail that
+        no level sees stays noise.
     engine : Engine, optional
         How a step is done: `Fast` by default, or `Exact` for the paper's own.
     start : float or "gaussian"
@@ -69,7 +70,8 @@ class SlicedFlow(Parameters):
     fixed_directions : bool
         Draw directions once for each stage instead of for each step (Liutkus et al.).
     batch_size : int, optional
-        The rows of data, drawn afresh, that a step sees. By default all.
+        The most rows of data that a step sees: one of equal parts, drawn for each step. By default
+        all.
     n_cdf : int, optional
         The particles, drawn afresh, from which a step estimates their CDF. By default all.
     device : str or torch.device
@@ -249,7 +251,8 @@ class SlicedFlow(Parameters):
     def _stages(self, shape: tuple[int, ...]) -> tuple[Stage, ...]:
         """Return the schedule as stages, if they fit the shape of x."""
         if self.schedule is None:
-            return (Stage(100),) if len(shape) == 1 else pyramid(shape)
+            is_square = len(shape) == 3 and shape[1] == shape[2]
+            return pyramid(shape) if is_square else (Stage(100),)
         if isinstance(self.schedule, Stage):
             raise TypeError(f"schedule={self.schedule} is one stage: put it in a list")
         if not isinstance(self.schedule, Sequence):

@@ -40,6 +40,7 @@ class State:
 
     While a stage moves particles in the coordinates of its level, both swarms there are ``inner``
     and the particles above are as they were when it began; `Flow.settle` brings them up to date.
+    A step that was interrupted has moved some tiles and not others: go on from a saved state.
     """
 
     particles: Tensor
@@ -82,7 +83,7 @@ class Flow:
     initial
         Where particles start: `Noise` or `Gaussian`.
     entropy
-        λ: each step adds noise of variance 2λη.
+        λ: each step adds noise of variance 2λη, where η = w H for H directions.
     fixed_directions
         Draw the directions once for each stage instead of once for each step.
     n_cdf
@@ -141,7 +142,7 @@ class Flow:
         A = self.engine.draw(setting.law, rng, state.particles)
         w = A.level.enter(setting.target.batch(self._rng(Draw.BATCH, state)))
         vs = [A.level.enter(u) for u in us]
-        at_once = A.is_disjoint and not self._is_full_size
+        at_once = A.is_disjoint and not self._leaves_each_step
         moves = vs if at_once else [torch.zeros_like(v) for v in vs]
         weight = self.engine.weight(setting.law)
         add_moves(A, self.engine, vs, w, self._counted(state), weight, onto=moves)
@@ -151,14 +152,14 @@ class Flow:
         self._advance(state)
 
     @property
-    def _is_full_size(self) -> bool:
+    def _leaves_each_step(self) -> bool:
         """Whether particles leave their level after each step, for what is done pixel by pixel."""
         return self.condition.freezes_x or self.entropy > 0
 
     def _apply(self, state: State, moves: list[Tensor], eta: float) -> None:
         """Add the moves, in the coordinates of the stage's level, to what is free; then noise."""
         free, level = self.condition.free, self._setting(state).level
-        if not self._is_full_size:
+        if not self._leaves_each_step:
             for u, move in zip(self._inner(state), moves, strict=True):
                 u[free] += move[free]
             return
@@ -210,8 +211,7 @@ class Flow:
         return torch.from_numpy(self._rng(Draw.SUBSET, state).choice(m, self.n_cdf, replace=False))
 
     def _rng(self, draw: Draw, state: State) -> np.random.Generator:
-        is_offline = draw in (Draw.OFFLINE_START, Draw.OFFLINE_NOISE)
-        seed = self.offline_seed if is_offline else self.seed
+        seed = self.offline_seed if draw is Draw.OFFLINE_NOISE else self.seed
         return generator(seed, draw, state.stage, state.step)
 
 
@@ -232,9 +232,11 @@ def add_moves(
     if us[-1].shape[1] == 0:  # nobody offline
         us, onto = us[:1], onto[:1]
 
+    some = us[0] if counted is None else us[0][:, counted]
+
     def add(theta: Block) -> None:
         zs = [theta.project(u) for u in us]
-        p = zs[0] if counted is None else theta.project(us[0][:, counted])
+        p = zs[0] if counted is None else theta.project(some)
         engine.displace(zs, p, theta.project(w))
         for z, move in zip(zs, onto, strict=True):
             theta.lift(z, move, weight)

@@ -11,6 +11,8 @@ from typing import Protocol, Self
 import torch
 from torch import Tensor
 
+from sliceflow._threads import alone
+
 
 def lanczos(n: int, k: int, lobes: int = 5) -> Tensor:
     """Return the matrix that resamples a line of k pixels to n ≥ k pixels, with shape (n, k).
@@ -26,7 +28,7 @@ def lanczos(n: int, k: int, lobes: int = 5) -> Tensor:
 
 def orthonormal(n: int, k: int) -> Tensor:
     """Return the orthonormal basis nearest to the Lanczos matrix (Löwdin's), with shape (n, k)."""
-    u, _, vt = torch.linalg.svd(lanczos(n, k), full_matrices=False)
+    u, _, vt = alone(lambda: torch.linalg.svd(lanczos(n, k), full_matrices=False))
     basis: Tensor = u @ vt
     return basis
 

@@ -41,13 +41,15 @@ class Stage:
 
 
 def pyramid(shape: tuple[int, ...], steps: int = 20) -> tuple[Stage, ...]:
-    """Return a schedule for images (C, h, w), from coarse to fine.
+    """Return a schedule for square images (C, n, n), from coarse to fine.
 
     Levels up to 7×7 are moved as a whole. Above, patches go from large to small, so that what a
     large one leaves at its borders is mended by the next. The finest level has ``steps`` a stage;
     coarser ones have more, since there they cost little, but for the first few, which need little.
     """
-    n = min(shape[1:])
+    _, n, width = shape
+    if n != width:
+        raise ValueError(f"images of {n}×{width} are not square: pad them, or use Stage(steps)")
     levels = [*range(1, min(n, 8)), *(k for k in (8, 12, 16, 24, 32, 48, 64, 96) if k < n)]
     return tuple(
         Stage(round(steps * min(n / k, k)), k, patch)

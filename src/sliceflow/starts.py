@@ -17,6 +17,9 @@ from sliceflow.targets import Target
 ROWS = 20_000
 """Rows of data from which a mean and a covariance are estimated."""
 
+FEW = 30
+"""A class with so few different rows has no covariance of its own."""
+
 Sampler = Callable[[np.random.Generator, Tensor], Tensor]
 """Draw x, (d, M), for joined particles (D, M) whose y is given."""
 
@@ -45,7 +48,10 @@ class Noise:
 
 @dataclass(frozen=True)
 class Gaussian:
-    """A Gaussian with the mean and the covariance of the data or, given a label, of its class."""
+    """A Gaussian with the mean and the covariance of the data or, given a label, of its class.
+
+    A class with few rows starts as all the data does.
+    """
 
     def sampler(
         self, target: Target, condition: Condition, d: int, rng: np.random.Generator
@@ -53,7 +59,11 @@ class Gaussian:
         """Return what draws x of d coordinates."""
         z = target.draw(rng, ROWS)
         group = _groups(condition, z)
-        laws = {g: _mean_and_factor(z[:d, group == g]) for g in set(group.tolist())}
+        parts = [
+            z[:d, group == g] for g in range(condition.l if isinstance(condition, Label) else 1)
+        ]
+        enough = [x if torch.unique(x, dim=1).shape[1] > FEW else z[:d] for x in parts]
+        laws = dict(enumerate(map(_mean_and_factor, enough)))
 
         def draw(rng: np.random.Generator, z: Tensor) -> Tensor:
             x, group = normal(rng, z[:d]), _groups(condition, z)
@@ -76,7 +86,7 @@ def _mean_and_factor(x: Tensor) -> tuple[Tensor, Tensor]:
     """Return the mean (d, 1) of x (d, n) and a root L, (d, d), of its covariance L Lᵀ."""
     mean = x.mean(dim=1, keepdim=True)
     centred = x - mean
-    covariance = matmul(centred, centred.T).double() / x.shape[1]
+    covariance = matmul(centred.double(), centred.double().T) / x.shape[1]
     # A coordinate that never changes, or follows others, leaves no room for the root: make some.
     covariance.diagonal().add_(1e-6 * covariance.diagonal().mean() + torch.finfo(x.dtype).tiny)
     return mean, alone(lambda: torch.linalg.cholesky(covariance)).to(x)

@@ -72,7 +72,7 @@ class ArrayTarget:
 
 
 def mixed(rng: np.random.Generator, labels: np.ndarray) -> np.ndarray:
-    """Return a random order in which neighbours have all labels as often as the whole, up to one.
+    """Return a random order in which any neighbours have labels as often as the whole does.
 
     Parts whose labels are not as frequent as those of the particles would tear a flow with a
     large amplifier to and fro. Without labels, pass zeros.
@@ -80,5 +80,5 @@ def mixed(rng: np.random.Generator, labels: np.ndarray) -> np.ndarray:
     shuffled = rng.permutation(len(labels))
     by_label = shuffled[np.argsort(labels[shuffled], kind="stable")]
     counts = np.bincount(labels)
-    place = np.concatenate([(np.arange(n) + 0.5) / n for n in counts])
+    place = np.concatenate([(np.arange(n) + rng.random()) / max(n, 1) for n in counts])
     return by_label[np.argsort(place, kind="stable")]

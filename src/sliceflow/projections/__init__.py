@@ -3,7 +3,7 @@
 from sliceflow.projections.local import Local
 from sliceflow.projections.operator import BLOCK, Block, Operator, Projection, slices
 from sliceflow.projections.sphere import Sphere
-from sliceflow.projections.tiles import Bands, Basis, Rotation, Tiles, Tiling, spectral_axes
+from sliceflow.projections.tiles import Bands, Basis, Rotation, Tiles, spectral_axes
 
 __all__ = [
     "BLOCK",
@@ -16,7 +16,6 @@ __all__ = [
     "Rotation",
     "Sphere",
     "Tiles",
-    "Tiling",
     "slices",
     "spectral_axes",
 ]

@@ -1,7 +1,7 @@
 """Orthonormal directions: disjoint tiles at a random offset, one basis for all tiles of a step.
 
-Along orthonormal directions the moves of a step do not disturb one another: with η = 1 it solves
-all of its one-dimensional problems at once.
+Along orthonormal directions the moves of a step do not disturb one another: going all the way
+along each solves all of its one-dimensional problems at once.
 """
 
 import math
@@ -198,7 +198,11 @@ class Tiling:
         return self.cells.numel()
 
     def blocks(self, m: int) -> Iterator[TileBlock]:
-        """Cut the tiles into blocks with about `VALUES` values of m particles, if these allow."""
-        n = len(self.cells) if self.shared else max(1, VALUES // (m * len(self.theta)))
+        """Cut the tiles into blocks of about `VALUES` values, and one for each thread at least.
+
+        Tiles that share their maps are one block.
+        """
+        each = -(-len(self.cells) // torch.get_num_threads())
+        n = len(self.cells) if self.shared else max(1, min(each, VALUES // (m * len(self.theta))))
         blocks = (self.cells[tiles] for tiles in slices(len(self.cells), n))
         return (TileBlock(self.theta, cells, self.shared) for cells in blocks)

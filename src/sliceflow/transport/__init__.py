@@ -1,6 +1,6 @@
 """One-dimensional optimal transport maps, one for each direction."""
 
-from sliceflow.transport.histogram import CELLS, LARGEST, HistogramMap
+from sliceflow.transport.histogram import CELLS, MOST_CELLS, HistogramMap
 from sliceflow.transport.sorted import SortedMap
 
-__all__ = ["CELLS", "LARGEST", "HistogramMap", "SortedMap"]
+__all__ = ["CELLS", "MOST_CELLS", "HistogramMap", "SortedMap"]

@@ -30,11 +30,14 @@ CELLS = 512
 BUCKET = 8
 """Cells in a bucket, on average."""
 
-LARGEST = 2**14
+MOST_CELLS = 2**14
 """The most cells. Where a value lies among them, and where in its cell, must fit in 31 bits."""
 
-STRIDE = 32
-"""One value in so many decides where cells are. Parts to be merged begin at multiples of it."""
+STRIDE = 31
+"""One value in so many decides where cells are: a prime, lest of classes in turn some be missed.
+
+Parts that are to be merged begin at multiples of it.
+"""
 
 NUDGE = 1e-6
 """Added to a rank of p, lest rounding make a whole rank of q the one before."""
@@ -75,7 +78,7 @@ class Grid:
         ticks = z.new_tensor(self.slots.shape[1] << 16)  # 65536 in a bucket
         last = torch.nextafter(ticks, z.new_tensor(0))
         low, scale = self.low[:, None], ticks / (self.high - self.low).clamp(min=1e-30)[:, None]
-        tick = ((z - low) * scale).clamp(z.new_tensor(0), last).to(torch.int32)
+        tick = ((z - low) * scale).nan_to_num(0).clamp(z.new_tensor(0), last).to(torch.int32)
         bucket = (tick >> 16).long()
         return (self.first.gather(1, bucket) << 16) + (tick & 0xFFFF) * self.size.gather(1, bucket)
 
@@ -126,7 +129,7 @@ def count_cells(z: Tensor, grid: Grid) -> Tensor:
 
 
 def quantile(rank: Tensor, counts: Tensor, grid: Grid) -> Tensor:
-    """Return the value of each rank (H, L), as far as counts (H, B) on a grid tell, in float32.
+    """Return the value of each rank (H, L), as far as counts (H, B) on a grid tell.
 
     Ranks start at 0. The values in a cell are taken to be spread evenly.
     """
