@@ -1,4 +1,4 @@
-"""Print the peak memory in MiB of a few fast steps on m particles and n rows: `_peak.py m n`."""
+"""Print the peak memory in MiB of ten fast steps on m particles and n rows: `_peak.py m n`."""
 
 import re
 import sys
@@ -11,7 +11,7 @@ from sliceflow import ArrayTarget, Flow, Stage, Unconditional
 m, n = map(int, sys.argv[1:])
 torch.set_num_threads(2)
 target = ArrayTarget(torch.empty(3072, n).normal_())
-flow = Flow(target, Unconditional(), (3, 32, 32), (Stage(3, 32, 5),))
+flow = Flow(target, Unconditional(), (3, 32, 32), (Stage(10, 32, 5),))
 state = flow.start(2)
 state.particles = torch.empty(3072, m).normal_()
 flow.run(state)
