@@ -10,7 +10,6 @@ from sliceflow.transport import HistogramMap, SortedMap
 
 M, N, H = 10_000, 20_000, 32
 
-Rng = np.random.Generator
 THETA = np.random.default_rng(10).normal(size=(H, 10))
 LAWS = {
     "gaussian": lambda rng, n: rng.normal(1.0, 2.0, (H, n)),

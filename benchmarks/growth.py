@@ -61,16 +61,14 @@ def stage_seconds(size: dict[str, int], repeats: int, shrink: int) -> float:
     target, stage = ArrayTarget(torch.randn(side * side, n)), Stage(STEPS, size["k"], PATCH)
     flow = Flow(target, Unconditional(), (1, side, side), (stage,))
     flow.run(flow.start(m))
-
     return median(seconds(partial(flow.run, flow.start(m))) for _ in range(repeats))
 
 
 def memory(ax: plt.Axes, shrink: int) -> Iterator[Figure]:
     """Yield the largest measured memory over the ceiling that docs/cost.md states."""
     measured, stated = [], []
-    for m, n in [(5000, 5000), (10_000, 20_000), (40_000, 20_000), (20_000, 80_000)][
-        : 4 // shrink + 1
-    ]:
+    sizes = [(5000, 5000), (10_000, 20_000), (40_000, 20_000), (20_000, 80_000)]
+    for m, n in sizes if shrink == 1 else sizes[:1]:
         measured.append(peak(m, n))
         stated.append(ceiling(channels=3, k=32, patch=5, m=m, n=n))
     ax.plot([0, max(stated)], [0, max(stated)], color="grey", label="ceiling")
@@ -79,8 +77,8 @@ def memory(ax: plt.Axes, shrink: int) -> Iterator[Figure]:
     ax.legend()
     ratios = np.array(measured) / stated
     about = "peak memory of a step / stated ceiling"
-    yield Figure("growth.memory.most", float(ratios.max()), "", f"{about}, most of three sizes")
-    yield Figure("growth.memory.least", float(ratios.min()), "", f"{about}, least of three sizes")
+    yield Figure("growth.memory.most", float(ratios.max()), "", f"{about}, most of four sizes")
+    yield Figure("growth.memory.least", float(ratios.min()), "", f"{about}, least of four sizes")
 
 
 def ceiling(channels: int, k: int, patch: int, m: int, n: int, threads: int = 2) -> float:
