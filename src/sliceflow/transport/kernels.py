@@ -33,28 +33,23 @@ def _pointer(context, builder, array_type, array, index):
 # alone (looked up), which what is read and written beside them (load, store) does not alias.
 
 
-@intrinsic
-def look_up(typing_context, table, index):
-    """Return ``table[index]``."""
+def _reader(relation):
+    """Return what reads ``array[index]`` and tells LLVM its relation to the tables."""
 
-    def generate(context, builder, signature, arguments):
-        value = builder.load(_pointer(context, builder, signature.args[0], *arguments))
-        value.set_metadata("alias.scope", _tables_scope(builder))
-        return value
+    @intrinsic
+    def read(typing_context, array, index):
+        def generate(context, builder, signature, arguments):
+            value = builder.load(_pointer(context, builder, signature.args[0], *arguments))
+            value.set_metadata(relation, _tables_scope(builder))
+            return value
 
-    return table.dtype(table, types.uintp), generate
+        return array.dtype(array, types.uintp), generate
+
+    return read
 
 
-@intrinsic
-def load(typing_context, array, index):
-    """Return ``array[index]`` of an array that is no table."""
-
-    def generate(context, builder, signature, arguments):
-        value = builder.load(_pointer(context, builder, signature.args[0], *arguments))
-        value.set_metadata("noalias", _tables_scope(builder))
-        return value
-
-    return array.dtype(array, types.uintp), generate
+look_up = _reader("alias.scope")
+load = _reader("noalias")
 
 
 @intrinsic
