@@ -31,8 +31,19 @@ ROOMS = [
     "flow",
     "progress",
     "estimator",
+    "data.images",
+    "data.files",
+    "data.idx",
+    "data.cifar",
+    "data.folders",
+    "data",
     "metrics.sliced",
+    "metrics.inception",
+    "metrics.frechet",
+    "metrics.neighbours",
+    "metrics.classifier",
     "metrics",
+    "viz",
 ]
 
 

@@ -1,5 +1,25 @@
-"""Distances between samples."""
+"""Distances between samples, and what samples are like."""
 
+from sliceflow.metrics.classifier import Classifier
+from sliceflow.metrics.frechet import (
+    Statistics,
+    frechet_distance,
+    kernel_distance,
+    reference_features,
+)
+from sliceflow.metrics.inception import Inception
+from sliceflow.metrics.neighbours import Coverage, nearest, precision_and_recall
 from sliceflow.metrics.sliced import sliced_wasserstein
 
-__all__ = ["sliced_wasserstein"]
+__all__ = [
+    "Classifier",
+    "Coverage",
+    "Inception",
+    "Statistics",
+    "frechet_distance",
+    "kernel_distance",
+    "nearest",
+    "precision_and_recall",
+    "reference_features",
+    "sliced_wasserstein",
+]

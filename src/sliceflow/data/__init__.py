@@ -1,0 +1,75 @@
+"""Data sets by name, and one's own: folders of images and npz files."""
+
+from pathlib import Path
+
+import numpy as np
+
+from sliceflow.data.cifar import load_cifar10
+from sliceflow.data.files import data_folder
+from sliceflow.data.folders import load_celeba, load_folder
+from sliceflow.data.idx import load_idx
+from sliceflow.data.images import Images
+
+__all__ = ["NAMES", "Images", "data_folder", "load"]
+
+NAMES = ("mnist", "fashion-mnist", "cifar10", "celeba")
+
+
+def load(
+    name: str | Path,
+    split: str = "train",
+    folder: str | Path | None = None,
+    size: tuple[int, int] | None = None,
+) -> Images:
+    """Return images by the name of their data set, or by the path of a folder or npz file.
+
+    Parameters
+    ----------
+    name
+        One of `NAMES`, or a path. A folder may have one folder for each class. An npz file holds
+        ``images``, bytes (n, C, h, w), (n, h, w, C) or (n, h, w), and ``labels``, if there are any.
+    split
+        ``"train"`` or ``"test"`` of a data set.
+    folder
+        Where data sets are, and where those that are not there are put. By default the
+        environment variable ``SLICEFLOW_DATA``, else ``~/.cache/sliceflow``.
+    size
+        Height and width to bring the images of a folder to. By default they stay as they are.
+    """
+    if split not in ("train", "test"):
+        raise ValueError(f'split={split!r}: pass "train" or "test"')
+    where = data_folder(folder)
+    if name in ("mnist", "fashion-mnist"):
+        return load_idx(str(name), split, where)
+    if name == "cifar10":
+        return load_cifar10(split, where)
+    if name == "celeba":
+        return load_celeba(split, where)
+    path = Path(name)
+    if path.is_dir():
+        return load_folder(path, size)
+    if path.is_file() and path.suffix == ".npz":
+        return _load_npz(path)
+    raise FileNotFoundError(
+        f"{name} is no data set and no folder or npz file: pass one of {', '.join(NAMES)}, or a path"
+    )
+
+
+def _load_npz(path: Path) -> Images:
+    with np.load(path) as file:  # which reads no pickles
+        if "images" not in file:
+            raise ValueError(f"{path} holds {', '.join(file)}: name the array of images 'images'")
+        images, labels = file["images"], file.get("labels")
+    if images.dtype != np.uint8 or images.ndim not in (3, 4):
+        raise ValueError(
+            f"{path} has images of dtype {images.dtype} and shape {images.shape}: "
+            "save bytes from 0 to 255, (n, C, h, w)"
+        )
+    if images.ndim == 3:
+        images = images[:, None]
+    elif images.shape[1] > 4 >= images.shape[3]:
+        images = np.ascontiguousarray(images.transpose(0, 3, 1, 2))
+    if labels is None:
+        return Images(images)
+    names, numbers = np.unique(labels, return_inverse=True)
+    return Images(images, numbers, tuple(map(str, names)))

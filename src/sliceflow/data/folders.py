@@ -1,0 +1,75 @@
+"""Folders of image files: any, and CelebA's aligned faces."""
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from sliceflow.data.images import Images
+
+SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp"}
+CELEBA_SPLITS = {"train": range(1, 162_771), "test": range(182_638, 202_600)}
+"""Ids of the publisher's partition; those between are for validation."""
+
+Size = tuple[int, int]
+"""Height and width."""
+
+
+def load_folder(folder: Path, size: Size | None = None) -> Images:
+    """Return all images of a folder, in the order of their names.
+
+    Folders in it are classes. Images are brought to this size, else they must all have the same.
+    """
+    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+    if not paths:
+        raise FileNotFoundError(f"{folder} has no images ({', '.join(sorted(SUFFIXES))})")
+    names = [path.relative_to(folder).parts[0] for path in paths if path.parent != folder]
+    classes = tuple(sorted(set(names))) if len(names) == len(paths) else ()
+    labels = np.array([classes.index(name) for name in names]) if classes else None
+    return Images(_stack(paths, [_read(path, size) for path in paths]), labels, classes)
+
+
+def load_celeba(split: str, folder: Path) -> Images:
+    """Return the faces of a split, 64×64, from the images in ``celeba`` that have its ids.
+
+    The middle of each, 140×140 of 178×218 pixels or the same part of other sizes, is kept.
+    """
+    ids = {int(path.stem): path for path in (folder / "celeba").rglob("*.jpg")}
+    paths = [ids[number] for number in sorted(ids) if number in CELEBA_SPLITS[split]]
+    if not paths:
+        raise FileNotFoundError(
+            f"no {split} images of CelebA (ids {CELEBA_SPLITS[split][0]} to "
+            f"{CELEBA_SPLITS[split][-1]}) are in {folder / 'celeba'}: unpack img_align_celeba.zip "
+            "there, from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html"
+        )
+    return Images(_stack(paths, [_face(path) for path in paths]))
+
+
+def _read(path: Path, size: Size | None) -> np.ndarray:
+    with Image.open(path) as image:
+        colour = image.convert("L" if image.mode in ("1", "L", "I;16") else "RGB")
+        return np.asarray(_resized(colour, size) if size else colour)
+
+
+def _face(path: Path) -> np.ndarray:
+    with Image.open(path) as image:
+        side = round(image.width * 140 / 178)
+        left, top = (image.width - side) // 2, (image.height - side) // 2
+        middle = image.convert("RGB").crop((left, top, left + side, top + side))
+        return np.asarray(_resized(middle, (64, 64)))
+
+
+def _resized(image: Image.Image, size: Size) -> Image.Image:
+    return image.resize(size[::-1], Image.Resampling.LANCZOS)
+
+
+def _stack(paths: list[Path], images: list[np.ndarray]) -> np.ndarray:
+    """Return images (h, w) or (h, w, 3) as one array (n, C, h, w)."""
+    for path, image in zip(paths, images, strict=True):
+        if image.shape != images[0].shape:
+            raise ValueError(
+                f"{path} has shape {image.shape} and {paths[0].name} {images[0].shape}: "
+                "give the size that all are to be brought to, or make them alike"
+            )
+    rows = np.stack(images)
+    return rows[:, None] if rows.ndim == 3 else np.ascontiguousarray(rows.transpose(0, 3, 1, 2))

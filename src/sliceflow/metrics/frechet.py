@@ -1,0 +1,72 @@
+"""Distances between two sets of images by their features: FID and KID."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from sliceflow.metrics.inception import Inception
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """The mean (d,) and covariance (d, d) of features, in float64."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+    @classmethod
+    def of(cls, features: np.ndarray) -> Self:
+        """Return the statistics of features (n, d)."""
+        rows = features.astype(np.float64)
+        return cls(rows.mean(axis=0), np.cov(rows, rowvar=False))
+
+
+def frechet_distance(a: Statistics, b: Statistics) -> float:
+    """Return ‖μ_a − μ_b‖² + tr(Σ_a + Σ_b − 2 (Σ_a Σ_b)^½): FID, if these are of such features."""
+    value, vector = np.linalg.eigh(a.covariance)
+    root = (vector * np.sqrt(value.clip(min=0))) @ vector.T
+    # Σ_a Σ_b has the eigenvalues of this symmetric matrix, and these are well behaved.
+    product = np.linalg.eigvalsh(root @ b.covariance @ root)
+    traces = np.trace(a.covariance) + np.trace(b.covariance)
+    shift = np.square(a.mean - b.mean).sum()
+    return float(shift + traces - 2 * np.sqrt(product.clip(min=0)).sum())
+
+
+def kernel_distance(
+    x: np.ndarray, y: np.ndarray, subsets: int = 100, size: int = 1000, seed: int = 0
+) -> float:
+    """Return KID of features (n, d): the mean over random subsets of an unbiased MMD².
+
+    The kernel is (xᵀy/d + 1)³. Unlike FID, its mean does not depend on how many rows there are.
+    """
+    rng, m = np.random.default_rng(seed), min(size, len(x), len(y))
+    values = []
+    for _ in range(subsets):
+        a, b = (rows[rng.choice(len(rows), m, replace=False)].astype(np.float64) for rows in (x, y))
+        inside = [(_kernel(r, r).sum() - _kernel(r, r).trace()) / (m * (m - 1)) for r in (a, b)]
+        values.append(sum(inside) - 2 * _kernel(a, b).mean())
+    return float(np.mean(values))
+
+
+def _kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    kernel: np.ndarray = (a @ b.T / a.shape[1] + 1) ** 3
+    return kernel
+
+
+def reference_features(
+    pixels: np.ndarray, inception: Inception, folder: str | Path, *, progress: bool = False
+) -> np.ndarray:
+    """Return the features of images, kept in a folder: of the same images they are made once."""
+    digest = hashlib.sha256(pixels.tobytes()).hexdigest()[:16]
+    kind = "bfloat16" if inception.fast else "float32"
+    path = Path(folder) / f"features-{digest}-{len(pixels)}-{kind}.npy"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".part.npy")
+        np.save(partial, inception(pixels, progress=progress))
+        partial.replace(path)
+    features: np.ndarray = np.load(path)
+    return features

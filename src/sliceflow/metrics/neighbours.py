@@ -1,0 +1,64 @@
+"""Nearest neighbours: whether samples are copies, like the data, and as manifold as it is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sliceflow.projections.operator import slices
+
+BLOCK = 1000
+
+
+def nearest(x: np.ndarray, data: np.ndarray, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distances of rows of x to the k nearest rows of data and their numbers, (n, k).
+
+    Rows may have any shape; the distance is Euclidean, over all that a row holds.
+    """
+    rows, candidates = (_rows(a) for a in (x, data))
+    parts = [_nearest(rows[block], candidates, k) for block in slices(len(rows), BLOCK)]
+    squares, numbers = (torch.cat(column) for column in zip(*parts, strict=True))
+    return squares.clamp(min=0).sqrt().numpy(), numbers.numpy()
+
+
+def _rows(a: np.ndarray) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(a.reshape(len(a), -1), dtype=np.float32))
+
+
+def _nearest(x: Tensor, data: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Return squared distances and numbers, one block of data after the other."""
+    best = torch.full((len(x), k), torch.inf), torch.zeros((len(x), k), dtype=torch.long)
+    length = x.square().sum(dim=1, keepdim=True)
+    for block in slices(len(data), 10 * BLOCK):
+        y = data[block]
+        squares = length + y.square().sum(dim=1) - 2 * x @ y.T
+        number = torch.arange(block.start, block.stop).expand_as(squares)
+        both = torch.cat([best[0], squares], dim=1)
+        some = both.topk(k, dim=1, largest=False)
+        best = some.values, torch.cat([best[1], number], dim=1).gather(1, some.indices)
+    return best
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Precision: the share of samples within the data's support. Recall: the other way round."""
+
+    precision: float
+    recall: float
+
+
+def precision_and_recall(samples: np.ndarray, data: np.ndarray, k: int = 3) -> Coverage:
+    """Return both for features (n, d), as Kynkäänniemi et al. (2019) define them.
+
+    The support of a set is the balls around its members that reach to their k-th neighbours in it.
+    """
+    return Coverage(_share_within(samples, data, k), _share_within(data, samples, k))
+
+
+def _share_within(x: np.ndarray, support: np.ndarray, k: int) -> float:
+    radius = torch.from_numpy(nearest(support, support, k + 1)[0][:, -1])  # the first is itself
+    centres = _rows(support)
+    parts = (_rows(x[block]) for block in slices(len(x), BLOCK))
+    within = [(torch.cdist(part, centres) <= radius).any(dim=1) for part in parts]
+    return float(torch.cat(within).float().mean())

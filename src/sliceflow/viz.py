@@ -1,0 +1,60 @@
+"""Pictures of samples: every one is a table of images, (rows, columns, C, h, w), of bytes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+GAP = 2
+"""Pixels between images."""
+
+
+def grid(pixels: np.ndarray, columns: int = 16) -> np.ndarray:
+    """Return as many whole rows as the images (n, C, h, w) fill."""
+    rows = max(1, len(pixels) // columns)
+    return pixels[: rows * columns].reshape(rows, -1, *pixels.shape[1:])
+
+
+def class_rows(pixels: np.ndarray, labels: np.ndarray, columns: int = 16) -> np.ndarray:
+    """Return one row for each class, of its first images."""
+    return np.stack([pixels[labels == label][:columns] for label in np.unique(labels)])
+
+
+def evolution(frames: Sequence[np.ndarray], rows: int = 8) -> np.ndarray:
+    """Return one row for each of the first images, from left to right in time."""
+    return np.stack([frame[:rows] for frame in frames], axis=1)
+
+
+def triptych(original: np.ndarray, mask: np.ndarray, samples: np.ndarray) -> np.ndarray:
+    """Return one row for each image: what is observed of it, its samples (n, k, …), itself.
+
+    ``mask`` (C, h, w) is true where images are observed; the rest is shown grey.
+    """
+    occluded = np.where(mask, original, np.uint8(128))
+    return np.concatenate([occluded[:, None], samples, original[:, None]], axis=1)
+
+
+def neighbours(samples: np.ndarray, nearest: np.ndarray) -> np.ndarray:
+    """Return one row for each sample, and after it its neighbours (n, k, C, h, w) in the data."""
+    return np.concatenate([samples[:, None], nearest], axis=1)
+
+
+def draw(table: np.ndarray, zoom: int = 1) -> Image.Image:
+    """Return a table of images as one picture, each of its pixels ``zoom`` pixels wide."""
+    rows, columns, channels, height, width = table.shape
+    framed = np.full((rows, columns, channels, height + GAP, width + GAP), 255, np.uint8)
+    framed[..., :height, :width] = table
+    flat = framed.transpose(0, 3, 1, 4, 2).reshape(rows * (height + GAP), -1, channels)
+    picture = Image.fromarray((flat[..., 0] if channels == 1 else flat)[:-GAP, :-GAP])
+    return picture.resize((picture.width * zoom, picture.height * zoom), Image.Resampling.NEAREST)
+
+
+def save_gif(
+    frames: Sequence[np.ndarray], path: str | Path, columns: int = 8, seconds: float = 4.0
+) -> None:
+    """Save images (n, C, h, w) as they were at several times, as a film that lasts so long."""
+    pictures = [draw(grid(frame, columns), zoom=2) for frame in frames]
+    first, *rest = pictures
+    pause = 1000 * seconds / len(pictures)
+    first.save(path, save_all=True, append_images=rest, duration=pause, loop=0)
