@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import oracles
 import pytest
@@ -6,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from sliceflow.pyramid import LanczosLevel, lanczos, orthonormal
+from sliceflow.pyramid import LanczosLevel, lanczos, level_shape, orthonormal
 
 FLOAT64 = torch.empty(0, dtype=torch.float64)
 
@@ -49,7 +51,8 @@ def test_leave_is_the_adjoint_of_enter(channels, h, w, l, data):
     level = LanczosLevel.at((channels, h, w), k, FLOAT64)
     rng = torch.Generator().manual_seed(0)
     x = torch.randn(channels * h * w + l, 2, generator=rng, dtype=torch.float64)
-    u = torch.randn(channels * k * k + l, 2, generator=rng, dtype=torch.float64)
+    size = math.prod(level_shape((channels, h, w), k))
+    u = torch.randn(size + l, 2, generator=rng, dtype=torch.float64)
     torch.testing.assert_close((level.enter(x) * u).sum(), (x * level.leave(u)).sum())
 
 
@@ -69,10 +72,20 @@ def test_orthonormal_coordinates(n, data):
     torch.testing.assert_close(Q @ (Q.T @ lanczos(n, k)), lanczos(n, k), atol=1e-8, rtol=0)
 
 
+@given(channels=st.integers(1, 3), h=st.integers(1, 64), w=st.integers(1, 64), data=st.data())
+def test_levels_have_the_proportions_of_the_image(channels, h, w, data):
+    k = data.draw(st.integers(1, min(h, w)))
+    c, a, b = level_shape((channels, h, w), k)
+    assert (c, min(a, b)) == (channels, k)
+    assert abs(a * w - b * h) <= max(h, w) / 2  # the longer side to half a pixel
+    assert level_shape((channels, h, w), min(h, w)) == (channels, h, w)
+
+
 @pytest.mark.parametrize("k", [1, 3, 8, 12])
 def test_orthonormal_levels_give_back_what_was_left_there(k):
     level = LanczosLevel.orthonormal_at((3, 12, 15), k, torch.empty(0))
-    u = torch.randn(3 * k * k + 2, 50, generator=torch.Generator().manual_seed(0))
+    size = math.prod(level_shape((3, 12, 15), k))
+    u = torch.randn(size + 2, 50, generator=torch.Generator().manual_seed(0))
     padded = torch.cat([level.leave(u)[: 3 * 12 * 15], u[-2:]])
     torch.testing.assert_close(level.enter(padded), u, atol=1e-5, rtol=0)
     x = torch.randn(3 * 12 * 15 + 2, 50, generator=torch.Generator().manual_seed(1))

@@ -14,13 +14,13 @@ FLOAT64 = torch.empty(0, dtype=torch.float64)
 @st.composite
 def laws(draw):
     """Draw a law of tiles with a basis of either kind, with and without conditions."""
-    channels, k = draw(st.integers(1, 3)), draw(st.integers(2, 9))
-    patch = draw(st.integers(1, k))
+    channels, *sides = (draw(st.integers(*ends)) for ends in ((1, 3), (2, 9), (2, 9)))
+    patch = draw(st.integers(1, min(sides)))
     p = channels * patch**2
     bands = Bands(Rotation(p).draw(np.random.default_rng(0)), draw(st.integers(1, p)))
     basis = draw(st.sampled_from([Rotation(p), bands]))
     shared, l = draw(st.booleans()), draw(st.integers(0, 3))
-    return Tiles((channels, k, k), patch, basis, shared, l, draw(st.floats(0, 20)))
+    return Tiles((channels, *sides), patch, basis, shared, l, draw(st.floats(0, 20)))
 
 
 def drawn(law, seed):
@@ -45,16 +45,16 @@ def test_directions_are_orthonormal(law, seed):
 @given(law=laws(), seed=st.integers(0, 10**6))
 def test_tiles_are_disjoint_squares(law, seed):
     """Each has all channels of S neighbouring rows and columns, around the border if need be."""
-    channels, k, _ = law.shape
+    channels, height, width = law.shape
     cells = drawn(law, seed).cells
-    assert len(cells) == (k // law.patch) ** 2
+    assert len(cells) == (height // law.patch) * (width // law.patch)
     assert len(cells.unique()) == cells.numel()
     for tile in cells:
         channel, row, column = np.unravel_index(tile.numpy(), law.shape)
-        for line in (row, column):
-            first = [i for i in set(line) if (i - 1) % k not in set(line)]
+        for line, side in ((row, height), (column, width)):
+            first = [i for i in set(line) if (i - 1) % side not in set(line)]
             assert len(set(line)) == law.patch
-            assert len(first) == (law.patch < k)
+            assert len(first) == (law.patch < side)
         assert set(channel) == set(range(channels))
 
 

@@ -1,4 +1,4 @@
-"""Columns in units of their own: mean 0 and standard deviation 1."""
+"""Columns in units of their own, with mean 0 and standard deviation 1; bytes from −1 to 1."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -11,21 +11,28 @@ from torch import Tensor
 class Scaling:
     """A shift and a scale for each coordinate of particles (D, M), each (D, 1) in float64."""
 
-    mean: Tensor
-    std: Tensor
+    shift: Tensor
+    scale: Tensor
 
     @classmethod
-    def of(cls, z: Tensor, scaled: Tensor) -> Self:
-        """Return the scaling of these particles where ``scaled``, (D,), is true."""
-        mean, std = torch.zeros(len(z), 1).double(), torch.ones(len(z), 1).double()
-        if scaled.any():
-            std[scaled], mean[scaled] = torch.std_mean(z[scaled].double(), dim=1, keepdim=True)
-        return cls(mean, std)
+    def of(cls, z: Tensor, columns: Tensor, pixels: Tensor) -> Self:
+        """Return the scaling of these particles, given which coordinates, (D,), are which.
+
+        A byte stands for a level of brightness that is one 128th wide: its middle goes to
+        (2 b + 1) / 256 − 1.
+        """
+        shift, scale = torch.zeros(len(z), 1).double(), torch.ones(len(z), 1).double()
+        if columns.any():
+            scale[columns], shift[columns] = torch.std_mean(
+                z[columns].double(), dim=1, keepdim=True
+            )
+        scale[pixels], shift[pixels] = 128, 127.5
+        return cls(shift, scale)
 
     def forward(self, z: Tensor) -> Tensor:
         """Return z in its own units, as float32."""
-        return ((z - self.mean.to(z)) / self.std.to(z)).float()
+        return ((z - self.shift.to(z)) / self.scale.to(z)).float()
 
     def back(self, z: Tensor) -> Tensor:
         """Return z in the units of the data, as float64."""
-        return z.cpu() * self.std + self.mean
+        return z.cpu() * self.scale + self.shift

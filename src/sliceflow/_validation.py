@@ -20,7 +20,9 @@ class Kind:
 
     @classmethod
     def of(cls, x: Any) -> Self:
-        """Return the kind of ``x``; of integers it is float32."""
+        """Return the kind of ``x``: bytes if it is images of bytes, of other integers float32."""
+        if is_bytes(x):
+            return cls(torch.uint8, x.device if isinstance(x, Tensor) else None)
         if isinstance(x, Tensor):
             return cls(x.dtype if x.is_floating_point() else torch.float32, x.device)
         floats = {"e": torch.float16, "d": torch.float64, "g": torch.float64}
@@ -28,8 +30,15 @@ class Kind:
 
     def back(self, x: Tensor) -> Any:
         """Return ``x`` as such an array."""
+        x = x.round().clamp(0, 255) if self.dtype == torch.uint8 else x
         x = x.to(self.device or "cpu", self.dtype).contiguous()
         return x.numpy() if self.device is None else x
+
+
+def is_bytes(x: Any) -> bool:
+    """Return whether x is images as they are stored: values from 0 to 255 in bytes."""
+    dtype = getattr(x, "dtype", None)
+    return dtype in (np.uint8, torch.uint8) and x.ndim == 4
 
 
 def check_numbers(x: Any, name: str) -> Tensor:

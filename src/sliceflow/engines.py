@@ -27,7 +27,7 @@ from sliceflow.projections import (
     slices,
     spectral_axes,
 )
-from sliceflow.pyramid import FullSize, LanczosLevel, Level
+from sliceflow.pyramid import FullSize, LanczosLevel, Level, level_shape
 from sliceflow.schedules import Stage
 from sliceflow.targets import Target
 from sliceflow.transport import CELLS, MOST_CELLS, HistogramMap, SortedMap
@@ -168,8 +168,8 @@ class Fast:
         check_number("step_size", self.step_size, positive=True)
 
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
-        """Return the k×k level in orthonormal coordinates."""
-        if stage.resolution is None or shape[1:] == (stage.resolution, stage.resolution):
+        """Return the level in orthonormal coordinates."""
+        if stage.resolution is None or stage.resolution == min(shape[1:]):
             return FullSize()
         channels, height, width = shape
         return LanczosLevel.orthonormal_at((channels, height, width), stage.resolution, like)
@@ -183,9 +183,11 @@ class Fast:
         rng: np.random.Generator,
     ) -> Tiles:
         """Return tiles or, where a patch is the level, all of it, with the stage's basis."""
-        k = stage.resolution
-        at_level = shape if k is None else (shape[0], k, k)
-        patch = stage.patch if k and stage.patch and stage.patch < k else None
+        k, patch, at_level = stage.resolution, None, shape
+        if k is not None:
+            channels, height, width = shape
+            at_level = level_shape((channels, height, width), k)
+            patch = stage.patch if stage.patch and stage.patch < k else None
         basis = self._basis(stage.band, at_level, patch, target, rng)
         amplifier = condition.amplifier
         if k is None and condition.l:  # as long as θ_y is, on average, where θ is uniform

@@ -28,6 +28,7 @@ from sliceflow._validation import (
     check_resolution,
     check_seed,
     check_training_rows,
+    is_bytes,
     is_columns,
 )
 from sliceflow.conditions import Columns, Condition, Label, Observed, Unconditional
@@ -146,7 +147,8 @@ class SlicedFlow(Parameters):
         Parameters
         ----------
         x : array or tensor, (n, d) or (n, C, h, w)
-            Rows of a table, with any units, or images, with values of about −1 to 1.
+            Rows of a table, with any units, or images: bytes from 0 to 255, which come back as
+            bytes, or values of about −1 to 1.
         y : array or tensor, (n,) or (n, l), optional
             What to condition on: labels if integers, booleans or strings; columns if floats.
         """
@@ -156,8 +158,9 @@ class SlicedFlow(Parameters):
         seed, shape = check_seed(self.random_state), tuple(rows.shape[1:])
         condition, y_rows, classes = self._condition(shape, len(rows), y)
         z = condition.join(rows.cpu().flatten(1).T, y_rows)
-        scaling = Scaling.of(z, _scaled(shape, condition))
-        flow = self._flow(scaling.forward(z), condition, shape, seed)
+        pixels = torch.arange(len(z)) < (math.prod(shape) if is_bytes(x) else 0)
+        scaling = Scaling.of(z, _columns(shape, condition), pixels)
+        flow = self._flow(scaling.forward(z), int(pixels.sum()), condition, shape, seed)
         state = self._run(flow, flow.start(m))
         # Set only now: a fit that fails leaves a fitted model as it was.
         self.flow_, self.classes_, self.seed_, self.n_particles_ = flow, classes, seed, m
@@ -199,13 +202,14 @@ class SlicedFlow(Parameters):
 
         return Tags(None, TargetTags(required=False), input_tags=InputTags())
 
-    def _flow(self, data: Tensor, condition: Condition, shape: tuple[int, ...], seed: int) -> Flow:
+    def _flow(
+        self, data: Tensor, n_pixels: int, condition: Condition, shape: tuple[int, ...], seed: int
+    ) -> Flow:
         """Check the parameters and make the flow for this data, (D, N)."""
         batch_size = check_optional_integer("batch_size", self.batch_size, 2)
-        if batch_size is not None:
-            data = data[:, mixed(generator(seed, Draw.ORDER), _strata(data, condition))]
+        data = data[:, mixed(generator(seed, Draw.ORDER), _strata(data, condition))]
         return Flow(
-            ArrayTarget(data.to(check_device(self.device)), batch_size),
+            ArrayTarget(data.to(check_device(self.device)), batch_size, n_pixels),
             condition,
             shape,
             self._stages(shape),
@@ -298,12 +302,12 @@ class SlicedFlow(Parameters):
         return state
 
 
-def _scaled(shape: tuple[int, ...], condition: Condition) -> Tensor:
+def _columns(shape: tuple[int, ...], condition: Condition) -> Tensor:
     """Return which coordinates of joined particles are columns, and not pixels or classes."""
-    scaled = torch.full((math.prod(shape) + condition.l,), len(shape) == 1)
+    columns = torch.full((math.prod(shape) + condition.l,), len(shape) == 1)
     if condition.l:
-        scaled[-condition.l :] = not isinstance(condition, Label)
-    return scaled
+        columns[-condition.l :] = not isinstance(condition, Label)
+    return columns
 
 
 def _strata(data: Tensor, condition: Condition) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The levels of the image pyramid: k×k images seen as coordinates of full-size ones.
+"""The levels of the image pyramid: small images seen as coordinates of full-size ones.
 
 A level is a linear map shared by all directions of a step. `enter` takes full-size images to the
 level, `leave` is its adjoint and brings a change made at the level back to full size.
@@ -33,6 +33,12 @@ def orthonormal(n: int, k: int) -> Tensor:
     return basis
 
 
+def level_shape(shape: tuple[int, int, int], k: int) -> tuple[int, int, int]:
+    """Return the shape of the level of images (C, h, w) whose shorter side is k."""
+    channels, h, w = shape
+    return channels, round(h * k / min(h, w)), round(w * k / min(h, w))
+
+
 class Level(Protocol):
     """What all directions of a step share: a linear map and its adjoint."""
 
@@ -65,9 +71,9 @@ class FullSize:
 
 @dataclass(frozen=True, eq=False)
 class LanczosLevel:
-    """Images (C, h, w) seen at k×k, through u = Rᵀ x Q with Lanczos matrices R (h, k), Q (w, k).
+    """Images (C, h, w) seen at a×b, through u = Rᵀ x Q with Lanczos matrices R (h, a), Q (w, b).
 
-    A direction θ of k×k pixels stands for the full-size direction R θ Qᵀ, its upsampling, since
+    A direction θ of a×b pixels stands for the full-size direction R θ Qᵀ, its upsampling, since
     ⟨R θ Qᵀ, x⟩ = ⟨θ, Rᵀ x Q⟩: the full-size direction is never built. Coordinates after the
     image's (conditions) pass through unchanged.
     """
@@ -78,25 +84,25 @@ class LanczosLevel:
 
     @classmethod
     def at(cls, shape: tuple[int, int, int], k: int, like: Tensor) -> Self:
-        """Return the k×k level of images (C, h, w), of the dtype and on the device of ``like``."""
-        _, h, w = shape
-        return cls(shape, lanczos(h, k).to(like), lanczos(w, k).to(like))
+        """Return the level whose shorter side is k, of the dtype and on the device of ``like``."""
+        (_, h, w), (_, a, b) = shape, level_shape(shape, k)
+        return cls(shape, lanczos(h, a).to(like), lanczos(w, b).to(like))
 
     @classmethod
     def orthonormal_at(cls, shape: tuple[int, int, int], k: int, like: Tensor) -> Self:
         """Return the same level in orthonormal coordinates: `enter` undoes `leave`.
 
-        Then a flow can stay at the level, with C k² numbers a particle, for as long as it likes.
+        Then a flow can stay at the level, with C a b numbers a particle, for as long as it likes.
         """
-        _, h, w = shape
-        return cls(shape, orthonormal(h, k).to(like), orthonormal(w, k).to(like))
+        (_, h, w), (_, a, b) = shape, level_shape(shape, k)
+        return cls(shape, orthonormal(h, a).to(like), orthonormal(w, b).to(like))
 
     def enter(self, x: Tensor) -> Tensor:
-        """Return Rᵀ x Q of images (C·h·w + l, M), with shape (C·k² + l, M)."""
+        """Return Rᵀ x Q of images (C·h·w + l, M), with shape (C·a·b + l, M)."""
         return self._resample(self.rows.T, self.columns.T, x)
 
     def leave(self, u: Tensor) -> Tensor:
-        """Return R u Qᵀ: upsample (C·k² + l, M) to full size."""
+        """Return R u Qᵀ: upsample (C·a·b + l, M) to full size."""
         return self._resample(self.rows, self.columns, u)
 
     def update(self, x: Tensor, u: Tensor) -> None:

@@ -34,10 +34,14 @@ class ArrayTarget:
 
     The parts have at most ``batch_size`` rows, so these should be in random order: see `mixed`.
     Neighbours are a view of the data; rows from here and there would have to be copied each step.
+
+    The first ``n_pixels`` coordinates are bytes: levels of brightness, one 128th wide. Each batch
+    has them spread evenly over that width, afresh.
     """
 
     z: Tensor
     batch_size: int | None = None
+    n_pixels: int = 0
 
     @property
     def device(self) -> torch.device:
@@ -49,26 +53,42 @@ class ArrayTarget:
         n = self.z.shape[1]
         parts = 1 if self.batch_size is None else math.ceil(n / self.batch_size)
         part = rng.integers(parts)
-        return self.z[:, part * n // parts : (part + 1) * n // parts]
+        return self._spread(rng, self.z[:, part * n // parts : (part + 1) * n // parts])
 
     def at(self, level: Level) -> Self:
         """Return this target in the coordinates of a level."""
-        return type(self)(level.enter(self.z), self.batch_size)
+        z = level.enter(self.z)
+        below = len(self.z) - self.n_pixels
+        return type(self)(z, self.batch_size, len(z) - below if self.n_pixels else 0)
 
     def draw(self, rng: np.random.Generator, n: int) -> Tensor:
-        """Draw n rows: all of them as often as n allows, then some without replacement.
+        """Draw n rows, evenly: all of them as often as n allows, then some that are equally far.
 
-        The paper draws with replacement. But the noise of such a draw is noise in p₀(y), and the
+        The paper draws at random. But the noise of such a draw is noise in p₀(y), and the
         amplifier ξ amplifies it: a class with too many particles has to give some to its
-        neighbours. See "Initial conditions" in docs/paper.md for figures.
+        neighbours. See "Initial conditions" in docs/paper.md for figures. Of rows in mixed order
+        these have labels as often as the whole does.
         """
         often, rest = divmod(n, self.z.shape[1])
         all_rows = np.arange(self.z.shape[1])
-        some_rows = rng.choice(self.z.shape[1], rest, replace=False)
-        return self._pick(rng.permutation(np.concatenate([np.tile(all_rows, often), some_rows])))
+        some_rows = (np.arange(rest) + rng.random()) * (self.z.shape[1] / max(rest, 1))
+        index = np.concatenate([np.tile(all_rows, often), some_rows.astype(int)])
+        return self.z[:, torch.from_numpy(rng.permutation(index)).to(self.z.device)]
 
-    def _pick(self, index: np.ndarray) -> Tensor:
-        return self.z[:, torch.from_numpy(index).to(self.z.device)]
+    def _spread(self, rng: np.random.Generator, z: Tensor) -> Tensor:
+        """Add uniform noise of ±1/256 to the pixels.
+
+        Each coordinate has other neighbours of one line of noise, which is short enough to stay
+        in the cache: a number for each pixel would take as long to draw as the rest of the step.
+        In the orthonormal coordinates of a level, noise of the pixels has the same deviation.
+        """
+        if not self.n_pixels:
+            return z
+        rows, columns = self.n_pixels, z.shape[1]
+        apart = int(rng.integers(64, 128))
+        line = rng.uniform(-1 / 256, 1 / 256, columns + rows * apart).astype(np.float32)
+        noise = torch.from_numpy(line).to(z).as_strided((rows, columns), (apart, 1))
+        return torch.cat([z[:rows] + noise, z[rows:]])
 
 
 def mixed(rng: np.random.Generator, labels: np.ndarray) -> np.ndarray:

@@ -51,7 +51,7 @@ def load(
     if path.is_file() and path.suffix == ".npz":
         return _load_npz(path)
     raise FileNotFoundError(
-        f"{name} is no data set and no folder or npz file: pass one of {', '.join(NAMES)}, or a path"
+        f"{name} is neither one of {', '.join(NAMES)} nor the path of a folder or an npz file"
     )
 
 

@@ -1,5 +1,6 @@
 """Locally-connected directions: patches of a pyramid level, upsampled to the image (section 5)."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,12 +9,12 @@ from torch import Tensor
 
 from sliceflow.projections.operator import DenseRows, Projection, SparseRows
 from sliceflow.projections.sphere import uniform
-from sliceflow.pyramid import LanczosLevel
+from sliceflow.pyramid import LanczosLevel, level_shape
 
 
 @dataclass(frozen=True)
 class Local:
-    """S×S patches, uniform on their sphere, at a random centre of the k×k level of an image.
+    """S×S patches, uniform on their sphere, at a random centre of a level of an image.
 
     What hangs over the border is cut off. A patch as large as the level is the whole level: then
     there is nothing to place. With l condition coordinates, θ_y is uniform on its own sphere, and
@@ -29,7 +30,11 @@ class Local:
     @property
     def reach(self) -> int:
         """How many coordinates of x the directions span."""
-        return self.shape[0] * self.resolution**2
+        return math.prod(self._level_shape)
+
+    @property
+    def _level_shape(self) -> tuple[int, int, int]:
+        return level_shape(self.shape, self.resolution)
 
     def draw(self, rng: np.random.Generator, h: int, like: Tensor) -> Projection:
         """Draw h directions, of the dtype and on the device of ``like``."""
@@ -52,24 +57,24 @@ class Local:
         self, rng: np.random.Generator, h: int, level: LanczosLevel
     ) -> tuple[Tensor, Tensor]:
         """Draw the level's cells that each θ_x touches and its values there, both (h, C·S²)."""
-        k, channels, device = self.resolution, self.shape[0], level.rows.device
-        row, column = (line.to(device) for line in self._place(rng, h))
-        size = row.shape[1]
-        theta = uniform(rng, h, channels * size**2, level.rows).reshape(h, channels, size, size)
-        inside = _inside(row, k)[:, None, :, None] & _inside(column, k)[:, None, None, :]
+        (channels, a, b), device = self._level_shape, level.rows.device
+        row, column = (self._place(rng, h, side).to(device) for side in (a, b))
+        size = channels, row.shape[1], column.shape[1]
+        theta = uniform(rng, h, math.prod(size), level.rows).reshape(h, *size)
+        inside = _inside(row, a)[:, None, :, None] & _inside(column, b)[:, None, None, :]
         theta = theta * inside
-        row, column = row.clamp(0, k - 1), column.clamp(0, k - 1)
+        row, column = row.clamp(0, a - 1), column.clamp(0, b - 1)
         theta = theta / _upsampled_norm(theta, row, column, level)
         channel = torch.arange(channels, device=device)[:, None, None]
-        cells = (channel * k + row[:, None, :, None]) * k + column[:, None, None, :]
+        cells = (channel * a + row[:, None, :, None]) * b + column[:, None, None, :]
         return cells.reshape(h, -1), theta.reshape(h, -1)
 
-    def _place(self, rng: np.random.Generator, h: int) -> Tensor:
-        """Draw the rows and the columns of h patches, (2, h, S); some may be outside."""
+    def _place(self, rng: np.random.Generator, h: int, side: int) -> Tensor:
+        """Draw where h patches are along a side of the level, (h, S); some may hang over it."""
         if self._is_whole_level:
-            return torch.arange(self.resolution).expand(2, h, -1)
-        first = rng.integers(self.resolution, size=(2, h)) - self.patch // 2
-        return torch.from_numpy(first)[:, :, None] + torch.arange(self.patch)
+            return torch.arange(side).expand(h, -1)
+        first = rng.integers(side, size=h) - self.patch // 2
+        return torch.from_numpy(first)[:, None] + torch.arange(self.patch)
 
 
 def _inside(line: Tensor, k: int) -> Tensor:

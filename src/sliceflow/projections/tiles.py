@@ -70,7 +70,7 @@ class Bands:
 def spectral_axes(z: Tensor, shape: tuple[int, ...], patch: int | None) -> Tensor:
     """Return the eigenvectors of the covariance of patches, as rows, by falling eigenvalue.
 
-    ``z`` are particles (D, n) that begin with x of this shape, (C, k, k); without a patch, all of
+    ``z`` are particles (D, n) that begin with x of this shape, (C, h, w); without a patch, all of
     x is one. The covariance is that of patches from everywhere, whatever their position.
     """
     x = z[: math.prod(shape)]
@@ -89,16 +89,16 @@ def spectral_axes(z: Tensor, shape: tuple[int, ...], patch: int | None) -> Tenso
 
 
 def _patches(x: Tensor, s: int) -> Iterator[Tensor]:
-    """Yield all patches of images (C, k, k, n), those of one image row at a time: (C s², …)."""
-    channels, k, _, _ = x.shape
-    for row in range(k - s + 1):
+    """Yield all patches of images (C, h, w, n), those of one image row at a time: (C s², …)."""
+    channels, height, _, _ = x.shape
+    for row in range(height - s + 1):
         patches = x[:, row : row + s].unfold(2, s, 1)  # channel, row, position, image, column
         yield patches.permute(0, 1, 4, 2, 3).reshape(channels * s * s, -1)
 
 
 @dataclass(frozen=True, eq=False)
 class Tiles:
-    """Disjoint S×S tiles of images (C, k, k), at a random offset, all with one basis.
+    """Disjoint S×S tiles of images (C, h, w), at a random offset, all with one basis.
 
     Tiles that hang over the border go on at the other side, so that every pixel is reached as
     often as any other. Without a patch there is one tile, all of x; x may then have any shape.
@@ -106,7 +106,7 @@ class Tiles:
     Parameters
     ----------
     shape
-        The shape of one x, (d,) or (C, k, k).
+        The shape of one x, (d,) or (C, h, w).
     patch
         S, the side of a tile.
     basis
@@ -138,13 +138,18 @@ class Tiles:
     def _cells(self, rng: np.random.Generator) -> Tensor:
         """Draw the offset; return the coordinates of each tile, with shape (tiles, P)."""
         assert self.patch is not None
-        channels, k, _ = self.shape
-        n, s = k // self.patch, self.patch
-        line = torch.arange(n * s).reshape(n, s)
-        row, column = ((line + int(offset)) % k for offset in rng.integers(k, size=2))
+        channels, height, width = self.shape
+        row, column = (_cut(rng, side, self.patch) for side in (height, width))
+        row, column = row[:, None, None, :, None], column[None, :, None, None, :]
         channel = torch.arange(channels)[:, None, None]
-        cells = (channel * k + row[:, None, None, :, None]) * k + column[None, :, None, None, :]
-        return cells.reshape(n * n, -1)
+        cells = (channel * height + row) * width + column
+        return cells.flatten(2).flatten(0, 1)
+
+
+def _cut(rng: np.random.Generator, side: int, patch: int) -> Tensor:
+    """Cut a line of pixels, from a random one on, into as many patches as it has room for."""
+    line = torch.arange(side - side % patch).reshape(-1, patch)
+    return (line + int(rng.integers(side))) % side
 
 
 @dataclass(frozen=True, eq=False)
