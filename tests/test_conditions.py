@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from sliceflow.conditions import Columns, Label, Observed, Unconditional
-from sliceflow.targets import ArrayTarget
+from sliceflow.targets import ArrayTarget, mixed
 
 X = torch.randn(4, 9, generator=torch.Generator().manual_seed(0))
 MASK = torch.tensor([True, False, False, True])
@@ -48,6 +48,31 @@ def test_rows_are_as_even_as_they_can_be(n):
     counts = np.bincount(drawn.squeeze(0).long(), minlength=6)
     assert counts.sum() == n
     assert counts.max() - counts.min() <= 1
+
+
+@pytest.mark.parametrize("n", [10, 37, 1000])
+def test_initial_labels_are_as_frequent_as_those_of_the_data(n):
+    labels = np.repeat([0, 1, 2], [500, 300, 200])
+    order = mixed(np.random.default_rng(0), labels)
+    condition = Label(3, 10.0)
+    target = ArrayTarget(condition.join(torch.zeros(1, 1000), torch.from_numpy(labels[order])))
+    _, drawn = condition.split(condition.initial(target, np.random.default_rng(1), n))
+    expected = n * np.array([0.5, 0.3, 0.2])
+    assert np.abs(np.bincount(drawn, minlength=3) - expected).max() <= 2
+
+
+def test_bytes_are_spread_over_their_width_afresh():
+    z = torch.zeros(40, 3000)
+    z[-1] = 7  # a condition
+    target = ArrayTarget(z, n_pixels=39)
+    first, second = (target.batch(np.random.default_rng(i)) for i in range(2))
+    assert (first[-1] == 7).all()
+    noise = first[:-1]
+    assert noise.abs().max() <= 1 / 256
+    assert noise.std().item() == pytest.approx(2 / 256 / 12**0.5, rel=0.01)
+    for other in (second[:-1], noise.roll(1, 0), noise.roll(1, 1)):
+        assert abs((noise * other).mean() / noise.var()) < 0.05
+    assert (target.z[:-1] == 0).all()
 
 
 def test_label_is_one_hot():

@@ -1,5 +1,6 @@
 """Checks at the door: what is wrong, and how to mend it. Nothing below the door checks again."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -184,6 +185,15 @@ def check_resolution(resolution: int, shape: tuple[int, ...]) -> None:
             f"resolution={resolution} is larger than the images, {shape[1:]}: "
             f"pass at most {min(shape[1:])}"
         )
+
+
+def check_preset(name: str, presets: Iterable[str], shape: tuple[int, ...]) -> str:
+    """Return the name of a preset, if there is one and x are images."""
+    if name not in presets:
+        raise ValueError(f"schedule={name!r} is no preset: pass one of {', '.join(presets)}")
+    if len(shape) != 3:
+        raise ValueError(f"schedule={name!r} is for images (n, C, h, w): pass a number of steps")
+    return name
 
 
 def check_given_labels(y: Any, n: int, classes: np.ndarray) -> Tensor:

@@ -16,6 +16,7 @@ from sliceflow._validation import check_integer, check_number
 from sliceflow.conditions import Condition
 from sliceflow.projections import (
     BLOCK,
+    AnyOf,
     Bands,
     Basis,
     Local,
@@ -28,7 +29,7 @@ from sliceflow.projections import (
     spectral_axes,
 )
 from sliceflow.pyramid import FullSize, LanczosLevel, Level, level_shape
-from sliceflow.schedules import Stage
+from sliceflow.schedules import Band, Stage
 from sliceflow.targets import Target
 from sliceflow.transport import CELLS, MOST_CELLS, HistogramMap, SortedMap
 
@@ -196,12 +197,14 @@ class Fast:
 
     def _basis(
         self,
-        band: int | None,
+        band: Band | tuple[Band, ...],
         shape: tuple[int, ...],
         patch: int | None,
         target: Target,
         rng: np.random.Generator,
     ) -> Basis:
+        if isinstance(band, tuple):
+            return AnyOf(tuple(self._basis(b, shape, patch, target, rng) for b in band))
         if band is None:
             return Rotation(shape[0] * patch**2 if patch else math.prod(shape))
         return Bands(spectral_axes(target.draw(rng, AXES_ROWS), shape, patch), band)

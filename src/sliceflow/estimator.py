@@ -25,6 +25,7 @@ from sliceflow._validation import (
     check_mask,
     check_number,
     check_optional_integer,
+    check_preset,
     check_resolution,
     check_seed,
     check_training_rows,
@@ -35,7 +36,7 @@ from sliceflow.conditions import Columns, Condition, Label, Observed, Unconditio
 from sliceflow.engines import Engine, Exact, Fast
 from sliceflow.flow import Flow, State
 from sliceflow.progress import Progress
-from sliceflow.schedules import Stage, pyramid
+from sliceflow.schedules import PRESETS, Stage, pyramid
 from sliceflow.starts import Gaussian, Noise, Start
 from sliceflow.targets import ArrayTarget, mixed
 
@@ -51,11 +52,11 @@ class SlicedFlow(Parameters):
     ----------
     n_particles : int, optional
         M. By default as many as the data has rows.
-    schedule : int or sequence of Stage, optional
-        The steps: a number of them with directions of all of x, or stages one after the other.
-        More steps come nearer to the data. By default what `schedules.pyramid` returns for square
-        images, and 100 steps otherwise. The last level should be that of the image: detail that
-        no level sees stays noise.
+    schedule : int, "quick", "standard", "best" or sequence of Stage, optional
+        The steps: a number of them with directions of all of x, a preset for images, or stages
+        one after the other. More steps come nearer to the data. By default "standard" for images
+        and 100 steps for tables. The last level should be that of the image: detail that no level
+        sees stays noise.
     engine : Engine, optional
         How a step is done: `Fast` by default, or `Exact` for the paper's own.
     start : float or "gaussian"
@@ -114,7 +115,7 @@ class SlicedFlow(Parameters):
         self,
         *,
         n_particles: int | None = None,
-        schedule: int | Sequence[Stage] | None = None,
+        schedule: int | str | Sequence[Stage] | None = None,
         engine: Engine | None = None,
         start: float | str = 1.0,
         amplifier: float = 10.0,
@@ -254,21 +255,18 @@ class SlicedFlow(Parameters):
 
     def _stages(self, shape: tuple[int, ...]) -> tuple[Stage, ...]:
         """Return the schedule as stages, if they fit the shape of x."""
-        if self.schedule is None:
-            is_square = len(shape) == 3 and shape[1] == shape[2]
-            return pyramid(shape) if is_square else (Stage(100),)
-        if isinstance(self.schedule, Stage):
-            raise TypeError(f"schedule={self.schedule} is one stage: put it in a list")
-        if not isinstance(self.schedule, Sequence):
-            return (Stage(check_integer("schedule", self.schedule, 1)),)
-        if not self.schedule:
+        schedule = self.schedule
+        if schedule is None:
+            return pyramid(shape) if len(shape) == 3 else (Stage(100),)
+        if isinstance(schedule, str):
+            return pyramid(shape, check_preset(schedule, PRESETS, shape))
+        if isinstance(schedule, Stage):
+            raise TypeError(f"schedule={schedule} is one stage: put it in a list")
+        if not isinstance(schedule, Sequence):
+            return (Stage(check_integer("schedule", schedule, 1)),)
+        if not schedule:
             raise ValueError("schedule is empty: give a number of steps or at least one Stage")
-        for stage in self.schedule:
-            if not isinstance(stage, Stage):
-                raise TypeError(f"schedule holds {stage!r}: give Stage(steps, resolution, patch)")
-            if stage.resolution is not None:
-                check_resolution(stage.resolution, shape)
-        return tuple(self.schedule)
+        return tuple(_checked(stage, shape) for stage in schedule)
 
     def _given(self, n: int, y: Any) -> Tensor:
         """Return n particles, (D, n) in float64, that hold the given conditions."""
@@ -300,6 +298,15 @@ class SlicedFlow(Parameters):
                 "the particles flew apart: pass an engine with a smaller step_size"
             )
         return state
+
+
+def _checked(stage: Any, shape: tuple[int, ...]) -> Stage:
+    """Return what a schedule holds, if it is a stage that x of this shape has."""
+    if not isinstance(stage, Stage):
+        raise TypeError(f"schedule holds {stage!r}: give Stage(steps, resolution, patch)")
+    if stage.resolution is not None:
+        check_resolution(stage.resolution, shape)
+    return stage
 
 
 def _columns(shape: tuple[int, ...], condition: Condition) -> Tensor:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from sliceflow._validation import check_flag, check_integer, check_optional_integer
 
+Band = int | None
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -19,7 +21,8 @@ class Stage:
         The side of a patch. If it is not given or not smaller than k, the patch is the level.
     band
         For the fast engine: directions are eigenvectors of the covariance of the data's patches,
-        rotated at random within bands of so many neighbours. By default they are random.
+        rotated at random within bands of so many neighbours. By default, None, they are random.
+        If several are given, each step takes one of them.
     shared
         For the fast engine: all patches share one map for each direction.
     """
@@ -27,32 +30,79 @@ class Stage:
     steps: int
     resolution: int | None = None
     patch: int | None = None
-    band: int | None = None
+    band: Band | tuple[Band, ...] = None
     shared: bool = False
 
     def __post_init__(self) -> None:
         check_integer("steps", self.steps, 1)
         check_optional_integer("resolution", self.resolution, 1)
         check_optional_integer("patch", self.patch, 1)
-        check_optional_integer("band", self.band, 1)
+        for band in self.band if isinstance(self.band, tuple) else (self.band,):
+            check_optional_integer("band", band, 1)
         check_flag("shared", self.shared)
         if self.patch is not None and self.resolution is None:
             raise ValueError(f"{self} has a patch but no level: give its resolution too")
 
 
-def pyramid(shape: tuple[int, ...], steps: int = 20) -> tuple[Stage, ...]:
-    """Return a schedule for square images (C, n, n), from coarse to fine.
+@dataclass(frozen=True)
+class Preset:
+    """How many steps a pyramid has for each patch, by what the patch is.
 
-    Levels up to 7×7 are moved as a whole. Above, patches go from large to small, so that what a
-    large one leaves at its borders is mended by the next. The finest level has ``steps`` a stage;
-    coarser ones have more, since there they cost little, but for the first few, which need little.
+    Levels up to 7×7 are one patch each; they cost next to nothing. Larger ones up to half the size
+    of the image have patches from large to small, so that what a large one leaves at its borders
+    is mended by the next. Then the image itself, where a step costs most, has the smallest.
     """
-    _, n, width = shape
-    if n != width:
-        raise ValueError(f"images of {n}×{width} are not square: pad them, or use Stage(steps)")
-    levels = [*range(1, min(n, 8)), *(k for k in (8, 12, 16, 24, 32, 48, 64, 96) if k < n)]
-    return tuple(
-        Stage(round(steps * min(n / k, k)), k, patch)
-        for k in (*levels, n)
-        for patch in ((k,) if k < 8 else (7, 5, 3))
-    )
+
+    whole: int
+    middle: int
+    full: int
+
+
+PRESETS = {
+    "quick": Preset(whole=60, middle=30, full=10),
+    "standard": Preset(whole=300, middle=100, full=20),
+    "best": Preset(whole=1500, middle=800, full=30),
+}
+"""For the fast engine."""
+
+MIDDLE, FULL = (7, 5, 3), (5, 4, 3, 2)
+"""Sides of patches."""
+
+LEVELS = (8, 12, 16, 24, 32, 48, 64, 96, 128)
+
+
+def pyramid(shape: tuple[int, ...], preset: str | Preset = "standard") -> tuple[Stage, ...]:
+    """Return a schedule for images (C, h, w), from coarse to fine.
+
+    Directions are the data's own axes, mixed a little or, every other step, entirely; those of
+    the image itself are the axes alone.
+    """
+    chosen = preset if isinstance(preset, Preset) else PRESETS[preset]
+    n = min(shape[1:])
+    whole = [Stage(chosen.whole, k, band=(3, None)) for k in range(1, min(n, 8))]
+    middle = [
+        Stage(chosen.middle, k, s, band=(3, None)) for k in LEVELS if k <= n / 2 for s in MIDDLE
+    ]
+    full = [Stage(chosen.full, n, s, band=1) for s in FULL if s < n]
+    return (*whole, *middle, *full)
+
+
+_SMALL = {k: (k,) for k in range(1, 8)}
+_ODD = (15, 13, 11, 9, 7, 5, 3)
+_MIDDLE = {8: (8, 7, 5, 3), 12: (12, 11, 9, 7, 5, 3), 16: _ODD, 24: _ODD, 32: _ODD}
+PAPER: dict[int, dict[int, tuple[int, ...]]] = {
+    28: _SMALL | {7: (7, 5, 3), 11: (11, 9, 7, 5, 3), 14: (14, *_ODD[1:]), 21: _ODD, 28: _ODD},
+    32: _SMALL | _MIDDLE,
+    64: _SMALL | _MIDDLE | {64: _ODD},
+}
+"""Patches for each level of images of 28×28, 32×32 and 64×64 (Details of the schedules)."""
+
+
+def paper(side: int, steps: int = 200) -> tuple[Stage, ...]:
+    """Return the paper's schedule for images of 28×28, 32×32 or 64×64, for the exact engine.
+
+    The number of steps of a stage is not in the paper; its code has 200 for 28×28, else 500.
+    """
+    if side not in PAPER:
+        raise ValueError(f"the paper has no schedule for {side}×{side}: use pyramid(shape)")
+    return tuple(Stage(steps, k, s) for k, patches in PAPER[side].items() for s in patches)

@@ -62,17 +62,14 @@ class ArrayTarget:
         return type(self)(z, self.batch_size, len(z) - below if self.n_pixels else 0)
 
     def draw(self, rng: np.random.Generator, n: int) -> Tensor:
-        """Draw n rows, evenly: all of them as often as n allows, then some that are equally far.
+        """Draw n rows: all of them as often as n allows, then some neighbours.
 
         The paper draws at random. But the noise of such a draw is noise in p₀(y), and the
         amplifier ξ amplifies it: a class with too many particles has to give some to its
-        neighbours. See "Initial conditions" in docs/paper.md for figures. Of rows in mixed order
-        these have labels as often as the whole does.
+        neighbours. See "Initial conditions" in docs/paper.md for figures. Of rows in mixed order,
+        neighbours have labels as often as the whole does.
         """
-        often, rest = divmod(n, self.z.shape[1])
-        all_rows = np.arange(self.z.shape[1])
-        some_rows = (np.arange(rest) + rng.random()) * (self.z.shape[1] / max(rest, 1))
-        index = np.concatenate([np.tile(all_rows, often), some_rows.astype(int)])
+        index = (np.arange(n) + rng.integers(self.z.shape[1])) % self.z.shape[1]
         return self.z[:, torch.from_numpy(rng.permutation(index)).to(self.z.device)]
 
     def _spread(self, rng: np.random.Generator, z: Tensor) -> Tensor:

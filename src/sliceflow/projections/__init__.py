@@ -3,10 +3,11 @@
 from sliceflow.projections.local import Local
 from sliceflow.projections.operator import BLOCK, Block, Operator, Projection, slices
 from sliceflow.projections.sphere import Sphere
-from sliceflow.projections.tiles import Bands, Basis, Rotation, Tiles, spectral_axes
+from sliceflow.projections.tiles import AnyOf, Bands, Basis, Rotation, Tiles, spectral_axes
 
 __all__ = [
     "BLOCK",
+    "AnyOf",
     "Bands",
     "Basis",
     "Block",

@@ -67,6 +67,17 @@ class Bands:
         return torch.cat([rotation(rng, len(band)) @ band for band in bands])
 
 
+@dataclass(frozen=True, eq=False)
+class AnyOf:
+    """One of several laws, drawn for each basis."""
+
+    laws: tuple[Basis, ...]
+
+    def draw(self, rng: np.random.Generator) -> Tensor:
+        """Draw a basis: orthonormal rows, with shape (P, P)."""
+        return self.laws[rng.integers(len(self.laws))].draw(rng)
+
+
 def spectral_axes(z: Tensor, shape: tuple[int, ...], patch: int | None) -> Tensor:
     """Return the eigenvectors of the covariance of patches, as rows, by falling eigenvalue.
 

@@ -1,0 +1,106 @@
+"""What the suites of images share: fits that are timed, judged and drawn."""
+
+import resource
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from benchmarks.ledger import ROOT, Figure
+from sliceflow import SlicedFlow, viz
+from sliceflow.data import Images, data_folder, load
+from sliceflow.metrics import (
+    Inception,
+    Statistics,
+    frechet_distance,
+    kernel_distance,
+    nearest,
+    precision_and_recall,
+    reference_features,
+)
+
+PICTURES = ROOT / "docs" / "images"
+FEATURES = data_folder() / "features"
+
+
+def available(name: str, split: str = "train") -> Images | None:
+    """Return a data set if it is here; measuring is no occasion to fetch one."""
+    try:
+        return load(name, split)
+    except (OSError, ConnectionError) as error:
+        print(f"  {error}: skipped")
+        return None
+
+
+def timed_fit(images: Images, labels: bool = False, **settings) -> tuple[SlicedFlow, float]:
+    """Fit a flow; return it, and the minutes."""
+    started = perf_counter()
+    model = SlicedFlow(random_state=0, verbose=True, **settings)
+    model.fit(images.pixels, images.labels if labels else None)
+    return model, (perf_counter() - started) / 60
+
+
+def peak_gib() -> float:
+    """Return the most memory that this process had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def save(table: np.ndarray, name: str, shrink: int, zoom: int = 2) -> None:
+    """Draw a picture for the documents; a small run leaves them alone."""
+    folder = PICTURES if shrink == 1 else Path(tempfile.gettempdir())
+    folder.mkdir(parents=True, exist_ok=True)
+    viz.draw(table, zoom).save(folder / f"{name}.png")
+
+
+def judged(
+    samples: np.ndarray, images: Images, name: str, about: str, shrink: int
+) -> Iterator[Figure]:
+    """Yield distances of samples to the data they were fitted to, by Inception's features."""
+    inception = Inception(fast=True)
+    real = reference_features(images.pixels[:: shrink**2], inception, FEATURES, progress=True)
+    ours = inception(samples[: len(samples) // shrink], progress=True)
+    fid = frechet_distance(Statistics.of(ours), Statistics.of(real))
+    yield Figure(f"fid.{name}", fid, "", f"FID, {about}")
+    yield Figure(f"kid.{name}", kernel_distance(ours, real), "", f"KID, {about}")
+    found = precision_and_recall(ours[:10_000], real[:10_000])
+    yield Figure(f"precision.{name}", found.precision, "", f"precision, {about}")
+    yield Figure(f"recall.{name}", found.recall, "", f"recall, {about}")
+
+
+def copying(
+    samples: np.ndarray, images: Images, test: Images | None, name: str, shrink: int
+) -> Iterator[Figure]:
+    """Yield the median distance to the nearest training image, of samples and of test images."""
+    n = 1000 // shrink
+    distance, number = nearest(samples[:n], images.pixels, k=5)
+    save(viz.neighbours(samples[:10], images.pixels[number[:10]]), f"{name}-neighbours", shrink)
+    about = "median distance to the nearest training image, in levels of 256 a pixel"
+    size = np.prod(images.shape) ** 0.5
+    yield Figure(f"nearest.{name}", np.median(distance[:, 0]) / size, "", f"{about}: samples")
+    if test is not None:
+        real, _ = nearest(test.pixels[:n], images.pixels)
+        yield Figure(f"nearest.{name}.test", np.median(real) / size, "", f"{about}: test images")
+
+
+def unconditional(
+    name: str, label: str, shrink: int, particles: int, flips: bool = False, **settings
+) -> Iterator[Figure]:
+    """Yield what a flow to a data set takes and how good it is, and draw its samples."""
+    images = available(name)
+    if images is None:
+        return
+    data = images[: len(images) // shrink**2]
+    settings |= {"schedule": "quick"} if shrink > 1 else {}
+    model, minutes = timed_fit(
+        data.with_flips() if flips else data, n_particles=particles // shrink**2, **settings
+    )
+    about = f"{particles:,} samples against {len(images):,} training images, {name}"
+    yield Figure(f"minutes.{label}", minutes, "min", f"the fit, {about}")
+    yield Figure(f"memory.{label}", peak_gib(), "GiB", f"peak memory of the fit, {name}")
+    samples = model.particles_
+    save(viz.grid(samples[:160]), label, shrink)
+    yield from judged(samples, data, label, about, shrink)
+    test = None if name == "celeba" else available(name, "test")
+    yield from copying(samples, data, test, label, shrink)

@@ -1,0 +1,60 @@
+"""Whether FID is FID: against torchmetrics, by a known value, and in lower precision."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torchmetrics.image.fid import FrechetInceptionDistance
+
+from benchmarks._images import FEATURES, available
+from benchmarks.ledger import Figure
+from sliceflow.data import Images
+from sliceflow.metrics import Inception, Statistics, frechet_distance, reference_features
+
+
+class AsFeatures(torch.nn.Module):
+    """Our network as the feature network of torchmetrics."""
+
+    num_features = 2048
+
+    def __init__(self, inception: Inception) -> None:
+        super().__init__()
+        self.inception = inception
+
+    def forward(self, pixels: torch.Tensor) -> torch.Tensor:
+        """Return features of images of bytes."""
+        return torch.from_numpy(self.inception(pixels.numpy())).double()
+
+
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
+    """Yield FID by both, the known value of CIFAR-10, and the difference bfloat16 makes."""
+    train, test = available("cifar10"), available("cifar10", "test")
+    if train is None or test is None:
+        return
+    fast = Inception(fast=True)
+    theirs, ours = both(train[: 1000 // shrink], test[: 1000 // shrink], fast)
+    about = f"FID of {1000 // shrink:,} CIFAR-10 test images to as many training images"
+    yield Figure("fid.same.sliceflow", ours, "", about)
+    yield Figure("fid.same.torchmetrics", theirs, "", f"{about}, by torchmetrics")
+    yield Figure("fid.same.relative", abs(ours / theirs - 1), "", "relative difference of the two")
+    exact, n = Inception(), 1000 // shrink
+    sets = [[net(x.pixels[:n], progress=True) for x in (train, test)] for net in (exact, fast)]
+    values = [frechet_distance(*map(Statistics.of, pair)) for pair in sets]
+    yield Figure("fid.bfloat16.float32", values[0], "", f"{about}, features in float32")
+    yield Figure("fid.bfloat16.relative", abs(values[1] / values[0] - 1), "", "and in bfloat16: relative difference")
+    difference = np.abs(sets[1][1] - sets[0][1]).mean() / sets[0][1].std()
+    yield Figure("features.bfloat16", difference, "", "mean difference of features in bfloat16 / their deviation")
+    if shrink == 1:
+        real = [reference_features(x.pixels, fast, FEATURES, progress=True) for x in (train, test)]
+        value = frechet_distance(*map(Statistics.of, real))
+        yield Figure("fid.cifar10.test", value, "", "FID of the 10,000 CIFAR-10 test images to the 50,000 training images")
+
+
+def both(train: Images, test: Images, inception: Inception) -> tuple[float, float]:
+    """Return FID by torchmetrics and by us, of the same images with the same features."""
+    metric = FrechetInceptionDistance(feature=AsFeatures(inception), input_img_size=(3, 32, 32))
+    metric.set_dtype(torch.float64)
+    metric.update(torch.from_numpy(train.pixels), real=True)
+    metric.update(torch.from_numpy(test.pixels), real=False)
+    ours = [Statistics.of(inception(images.pixels)) for images in (train, test)]
+    return float(metric.compute()), frechet_distance(*ours)
