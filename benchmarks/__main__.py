@@ -16,7 +16,10 @@ from time import perf_counter
 
 from benchmarks import ledger
 
-SUITES = ["steps", "profile", "accuracy", "cells", "growth", "cost", "mnist"]
+SUITES = [
+    *("steps", "profile", "accuracy", "cells", "growth", "cost", "mnist"),
+    *("fid", "cifar10", "digits", "celeba", "classes", "inpainting", "ablations", "exact"),
+]
 
 
 def main() -> None:

@@ -1,32 +1,32 @@
 """Whether the number of cells can be seen in what comes out: digits against the test digits."""
 
-import runpy
 from collections.abc import Iterator
 
 import torch
 
-from benchmarks.ledger import ROOT, Figure
-from benchmarks.mnist import DATA
+from benchmarks._images import available
+from benchmarks.ledger import Figure
 from sliceflow import ArrayTarget, Fast, Flow, Noise, Unconditional
 from sliceflow.metrics import sliced_wasserstein
-from sliceflow.schedules import pyramid
+from sliceflow.schedules import Preset, pyramid
 
 M, SHAPE = 10_000, (1, 28, 28)
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield sliced distances of the particles to 10,000 images that the flow does not see."""
-    if not list(DATA.glob("train-images-idx3-ubyte*")):
-        print(f"  MNIST is not in {DATA}: skipped")
+    images = available("mnist")
+    if images is None:
         return
-    images = runpy.run_path(str(ROOT / "examples" / "mnist.py"))["digits"](DATA).reshape(-1, 784)
-    data, unseen = torch.from_numpy(images).T.split([50_000, 10_000], dim=1)
+    levels = torch.from_numpy(images.pixels.reshape(-1, 784).T.copy())
+    noise = torch.rand(levels.shape, generator=torch.Generator().manual_seed(0))
+    data, unseen = ((levels + noise) / 128 - 1).split([50_000, 10_000], dim=1)
     for cells in (128, 512, 2048):
         flow = Flow(
             ArrayTarget(data.contiguous(), 25_000),
             Unconditional(),
             SHAPE,
-            pyramid(SHAPE, 20 // shrink),
+            pyramid(SHAPE, Preset(60 // shrink, 30 // shrink, 10 // shrink)),
             Fast(cells),
             initial=Noise(0.1),
         )

@@ -41,13 +41,28 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     sets = [[net(x.pixels[:n], progress=True) for x in (train, test)] for net in (exact, fast)]
     values = [frechet_distance(*map(Statistics.of, pair)) for pair in sets]
     yield Figure("fid.bfloat16.float32", values[0], "", f"{about}, features in float32")
-    yield Figure("fid.bfloat16.relative", abs(values[1] / values[0] - 1), "", "and in bfloat16: relative difference")
+    yield Figure(
+        "fid.bfloat16.relative",
+        abs(values[1] / values[0] - 1),
+        "",
+        "and in bfloat16: relative difference",
+    )
     difference = np.abs(sets[1][1] - sets[0][1]).mean() / sets[0][1].std()
-    yield Figure("features.bfloat16", difference, "", "mean difference of features in bfloat16 / their deviation")
+    yield Figure(
+        "features.bfloat16",
+        difference,
+        "",
+        "mean difference of features in bfloat16 / their deviation",
+    )
     if shrink == 1:
         real = [reference_features(x.pixels, fast, FEATURES, progress=True) for x in (train, test)]
         value = frechet_distance(*map(Statistics.of, real))
-        yield Figure("fid.cifar10.test", value, "", "FID of the 10,000 CIFAR-10 test images to the 50,000 training images")
+        yield Figure(
+            "fid.cifar10.test",
+            value,
+            "",
+            "FID of the 10,000 CIFAR-10 test images to the 50,000 training images",
+        )
 
 
 def both(train: Images, test: Images, inception: Inception) -> tuple[float, float]:

@@ -5,19 +5,16 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import median
 
+from benchmarks._images import available
 from benchmarks.ledger import ROOT, Figure
 from benchmarks.steps import seconds
-
-DATA = Path(os.environ.get("SLICEFLOW_DATA", Path.home() / ".cache/sliceflow")) / "mnist"
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield the seconds of `examples/mnist.py`; the last grid is the one in the README."""
-    if not list(DATA.glob("train-images-idx3-ubyte*")):
-        print(f"  MNIST is not in {DATA}: skipped")
+    if available("mnist") is None:
         return
     value = median(seconds(lambda: draw_digits(shrink)) for _ in range(repeats))
     about = "MNIST, 10,000 particles, from a new process to the saved grid"
@@ -28,7 +25,7 @@ def draw_digits(shrink: int) -> None:
     """Run the example with nothing compiled before; a small run leaves the picture alone."""
     with tempfile.TemporaryDirectory() as empty:
         out = "docs/digits.png" if shrink == 1 else f"{empty}/digits.png"
-        command = [sys.executable, "examples/mnist.py", "--data", DATA, "--out", out]
-        command += ["--particles", str(10_000 // shrink), "--steps", str(20 // shrink)]
+        command = [sys.executable, "examples/mnist.py", "--out", out]
+        command += ["--particles", str(10_000 // shrink)]
         environment = os.environ | {"NUMBA_CACHE_DIR": empty}
         subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)

@@ -196,7 +196,7 @@ def test_noise_starts_with_its_deviation():
 
 def test_images_arrive():
     """Sliced by fresh directions, the particles of a whole pyramid are as near as fresh data."""
-    flow = image_flow(schedule=pyramid(SHAPE, 20), n=4000)
+    flow = image_flow(schedule=pyramid(SHAPE, "quick"), n=4000)
     moved = flow.run(flow.start(2000)).particles
     ours, fresh = (sliced_wasserstein(x.T, images(2000, 1).T) for x in (moved, images(2000, 2)))
     assert ours < 1.5 * fresh

@@ -157,8 +157,8 @@ def check_labels(y: Any, n: int) -> tuple[np.ndarray, Tensor]:
 
 
 def check_mask(mask: Any, shape: tuple[int, ...]) -> Tensor:
-    """Return the mask of observed coordinates, with shape (d,)."""
-    mask = _array(mask)
+    """Return the mask of observed coordinates, (d,), given as such or by the name of a half."""
+    mask = _half(mask, shape) if isinstance(mask, str) else _array(mask)
     if mask.dtype != bool:
         raise TypeError(f"observed has dtype {mask.dtype}: pass booleans, True where x is given")
     if mask.shape != shape:
@@ -171,6 +171,18 @@ def check_mask(mask: Any, shape: tuple[int, ...]) -> Tensor:
             "values as True and some as False"
         )
     return torch.from_numpy(mask.ravel().copy())
+
+
+def _half(name: str, shape: tuple[int, ...]) -> np.ndarray:
+    if name not in ("left", "top") or len(shape) != 3:
+        raise ValueError(
+            f'observed={name!r}: pass "left" or "top" for images (n, C, h, w), or a mask'
+        )
+    mask = np.zeros(shape, dtype=bool)
+    rows = slice(shape[1] // 2) if name == "top" else slice(None)
+    columns = slice(shape[2] // 2) if name == "left" else slice(None)
+    mask[:, rows, columns] = True
+    return mask
 
 
 def check_resolution(resolution: int, shape: tuple[int, ...]) -> None:

@@ -65,8 +65,9 @@ class SlicedFlow(Parameters):
     amplifier : float
         ξ: how much y weighs. The paper uses 10 for labels; 0 ignores y, and too much hurts where
         there are few rows.
-    observed : bool array of the shape of one row of x, optional
-        The coordinates of x that are given when sampling, the same for all rows: inpainting.
+    observed : bool array of the shape of one row of x, "left" or "top", optional
+        The coordinates of x that are given when sampling, the same for all rows: inpainting. Or
+        the half of the images that is given.
     entropy : float
         λ: each step adds noise of variance 2λη (Liutkus et al.).
     fixed_directions : bool

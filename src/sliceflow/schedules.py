@@ -79,11 +79,11 @@ def pyramid(shape: tuple[int, ...], preset: str | Preset = "standard") -> tuple[
     """
     chosen = preset if isinstance(preset, Preset) else PRESETS[preset]
     n = min(shape[1:])
-    whole = [Stage(chosen.whole, k, band=(3, None)) for k in range(1, min(n, 8))]
+    whole = [Stage(chosen.whole, k, band=(3, None)) for k in range(1, min(n, 7) + 1)]
     middle = [
         Stage(chosen.middle, k, s, band=(3, None)) for k in LEVELS if k <= n / 2 for s in MIDDLE
     ]
-    full = [Stage(chosen.full, n, s, band=1) for s in FULL if s < n]
+    full = [Stage(chosen.full, n, s, band=1) for s in FULL if n > 7]
     return (*whole, *middle, *full)
 
 

@@ -1,0 +1,58 @@
+"""The paper's ablations with its own engine, on small flows to MNIST: H, M, and projections."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks._images import FEATURES, available, save, timed_fit
+from benchmarks.ledger import Figure
+from sliceflow import Exact, Stage
+from sliceflow.data import Images
+from sliceflow.metrics import Inception, Statistics, frechet_distance, reference_features
+from sliceflow.schedules import PAPER
+
+STEPS, M, H = 300, 2000, 500
+
+
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
+    """Yield FID of the first 500 samples, all against the same 10,000 training images."""
+    images = available("mnist")
+    if images is None:
+        return
+    data, inception = images[: 10_000 // shrink**2], Inception(fast=True)
+    real = Statistics.of(reference_features(data.pixels, inception, FEATURES))
+
+    def fid(schedule: list[Stage], m: int, h: int) -> tuple[float, np.ndarray]:
+        model = fit(data, schedule, m // shrink, h // shrink)
+        ours = Statistics.of(inception(model.particles_[: 500 // shrink]))
+        return frechet_distance(ours, real), model.particles_
+
+    steps, rows = STEPS // shrink, []
+    kinds = {"uniform": [Stage(steps)], "local": local(steps), "pyramidal": pyramidal(steps)}
+    for kind, schedule in kinds.items():
+        value, samples = fid(schedule, M, H)
+        rows.append(samples[:16])
+        yield Figure(f"ablation.projections.{kind}", value, "", f"FID, {kind} projections")
+    save(np.stack(rows), "ablation-projections", shrink)
+    for h in (50, 150, 500):
+        yield Figure(f"ablation.h.{h}", fid(kinds["pyramidal"], M, h)[0], "", f"FID, H = {h}")
+    for m in (500, 1000, 2000):
+        yield Figure(f"ablation.m.{m}", fid(kinds["pyramidal"], m, H)[0], "", f"FID, M = {m}")
+
+
+def fit(data: Images, schedule: list[Stage], m: int, h: int):
+    """Return a flow of the paper's engine."""
+    settings = {"n_particles": m, "start": 0.1, "batch_size": 5000}
+    return timed_fit(data, engine=Exact(n_directions=h), schedule=schedule, **settings)[0]
+
+
+def local(steps: int) -> list[Stage]:
+    """Return patches of the image itself, from large to small."""
+    patches = PAPER[28][28]
+    return [Stage(steps // len(patches), 28, s) for s in patches]
+
+
+def pyramidal(steps: int) -> list[Stage]:
+    """Return the paper's levels, each with three of its patches."""
+    stages = [(k, s) for k, patches in PAPER[28].items() for s in patches[-3:]]
+    return [Stage(max(1, steps // len(stages)), k, s) for k, s in stages]

@@ -1,0 +1,27 @@
+"""The paper's engine and schedule beside ours, on MNIST, in equal time."""
+
+from collections.abc import Iterator
+
+from benchmarks._images import available, judged, save, timed_fit
+from benchmarks.ledger import Figure
+from sliceflow import Exact, viz
+from sliceflow.schedules import Preset, paper, pyramid
+
+SETTINGS = {"n_particles": 5000, "batch_size": 10_000, "start": 0.1}
+
+
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
+    """Yield minutes and FID of both, each with 5,000 particles."""
+    images = available("mnist")
+    if images is None:
+        return
+    images, settings = images[: len(images) // shrink**2], dict(SETTINGS)
+    settings["n_particles"] //= shrink**2
+    exact = {"engine": Exact(n_directions=1000 // shrink), "schedule": paper(28, 10 // shrink)}
+    fast = {"schedule": pyramid((1, 28, 28), Preset(3000 // shrink, 2000 // shrink, 300 // shrink))}
+    for name, chosen in (("exact", exact), ("fast", fast)):
+        model, minutes = timed_fit(images, **settings, **chosen)
+        yield Figure(f"minutes.paper.{name}", minutes, "min", f"{name} engine, MNIST")
+        save(viz.grid(model.particles_[:160]), f"paper-{name}", shrink)
+        about = f"5,000 samples of the {name} engine, MNIST"
+        yield from judged(model.particles_, images, f"paper.{name}", about, shrink)

@@ -1,0 +1,63 @@
+"""The missing half of test images: samples against the truth and against the nearest image."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks._images import available, save, timed_fit
+from benchmarks.ledger import Figure
+from sliceflow import viz
+from sliceflow.data import Images
+from sliceflow.metrics import nearest
+
+STARTS = {"mnist": 0.1, "fashion-mnist": 0.1, "cifar10": "gaussian", "celeba": "gaussian"}
+SAMPLES = 10
+
+
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
+    """Yield distances in levels of 256 a pixel, over what is missing; draw some images."""
+    for name in STARTS if shrink == 1 else ["mnist"]:
+        train, test = split(name)
+        if train is None or test is None:
+            continue
+        for half in ("left", "top"):
+            yield from inpaint(name, half, train[: 20_000 // shrink], test[: 100 // shrink], shrink)
+
+
+def split(name: str) -> tuple[Images | None, Images | None]:
+    """Return training and test images; of CelebA, where there may be no others, the last ones."""
+    train = available(name)
+    if name != "celeba" or train is None:
+        return train, available(name, "test")
+    return train[:-500], train[-500:]
+
+
+def inpaint(name: str, half: str, train: Images, test: Images, shrink: int) -> Iterator[Figure]:
+    """Yield figures for one data set, given one half of its images."""
+    model, _ = timed_fit(
+        train,
+        schedule="quick",
+        n_particles=10_000 // shrink,
+        start=STARTS[name],
+        observed=half,
+        batch_size=20_000,
+    )
+    mask = model.flow_.condition.mask.reshape(train.shape).numpy()
+    given = test.pixels.repeat(SAMPLES, axis=0)
+    samples = model.sample(len(given), y=given)
+    changed = int((samples[:, mask] != given[:, mask]).sum())
+    samples = samples.reshape(len(test), SAMPLES, *train.shape)
+    label = f"inpainting.{name}.{half}"
+    yield Figure(f"{label}.changed", changed, "", f"observed pixels that changed, {name}, {half}")
+    best = distance(samples, test.pixels[:, None], mask).min(axis=1).mean()
+    about = f"what is missing, given the {half} half, {name}: "
+    yield Figure(label, best, "", f"{about}best of {SAMPLES} samples to the truth")
+    _, number = nearest(test.pixels[:, mask], train.pixels[:, mask])
+    copied = distance(train.pixels[number[:, 0]], test.pixels, mask).mean()
+    yield Figure(f"{label}.nearest", copied, "", f"{about}nearest training image to the truth")
+    save(viz.triptych(test.pixels[:8], mask, samples[:8, :6]), label.replace(".", "-"), shrink)
+
+
+def distance(a: np.ndarray, b: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return the root mean square over what is not observed."""
+    return np.sqrt(np.square(a.astype(float) - b)[..., ~mask].mean(axis=-1))
