@@ -214,6 +214,15 @@ def test_pixels_are_not_scaled():
     )
 
 
+def test_balanced_labels():
+    y = np.repeat([0, 1, 2], [100, 40, 9])
+    x = RNG.normal(size=(149, 2)) + 3 * y[:, None]
+    counts = np.bincount(quick(n_particles=90, balanced=True).fit(x, y).conditions_)
+    assert counts.max() - counts.min() <= 2
+    counts = np.bincount(quick(n_particles=149).fit(x, y).conditions_)
+    assert counts.tolist() == [100, 40, 9]
+
+
 BYTES = RNG.integers(256, size=(50, 1, 6, 6), dtype=np.uint8)
 
 

@@ -38,7 +38,7 @@ from sliceflow.flow import Flow, State
 from sliceflow.progress import Progress
 from sliceflow.schedules import PRESETS, Stage, pyramid
 from sliceflow.starts import Gaussian, Noise, Start
-from sliceflow.targets import ArrayTarget, mixed
+from sliceflow.targets import ArrayTarget, balanced, mixed
 
 
 class SlicedFlow(Parameters):
@@ -65,6 +65,8 @@ class SlicedFlow(Parameters):
     amplifier : float
         ξ: how much y weighs. The paper uses 10 for labels; 0 ignores y, and too much hurts where
         there are few rows.
+    balanced : bool
+        Whether all labels are to have equally many particles; by default as in the data.
     observed : bool array of the shape of one row of x, "left" or "top", optional
         The coordinates of x that are given when sampling, the same for all rows: inpainting. Or
         the half of the images that is given.
@@ -120,6 +122,7 @@ class SlicedFlow(Parameters):
         engine: Engine | None = None,
         start: float | str = 1.0,
         amplifier: float = 10.0,
+        balanced: bool = False,
         observed: Any = None,
         entropy: float = 0.0,
         fixed_directions: bool = False,
@@ -134,6 +137,7 @@ class SlicedFlow(Parameters):
         self.engine = engine
         self.start = start
         self.amplifier = amplifier
+        self.balanced = balanced
         self.observed = observed
         self.entropy = entropy
         self.fixed_directions = fixed_directions
@@ -209,7 +213,11 @@ class SlicedFlow(Parameters):
     ) -> Flow:
         """Check the parameters and make the flow for this data, (D, N)."""
         batch_size = check_optional_integer("batch_size", self.batch_size, 2)
-        data = data[:, mixed(generator(seed, Draw.ORDER), _strata(data, condition))]
+        rng, labels = generator(seed, Draw.ORDER), _strata(data, condition)
+        if check_flag("balanced", self.balanced):
+            rows = balanced(rng, labels)
+            data, labels = data[:, rows], labels[rows]
+        data = data[:, mixed(rng, labels)]
         return Flow(
             ArrayTarget(data.to(check_device(self.device)), batch_size, n_pixels),
             condition,

@@ -88,6 +88,13 @@ class ArrayTarget:
         return torch.cat([z[:rows] + noise, z[rows:]])
 
 
+def balanced(rng: np.random.Generator, labels: np.ndarray) -> np.ndarray:
+    """Return rows of which each label has as many as the most frequent one, some repeated."""
+    most = np.bincount(labels).max()
+    classes = [rng.permutation(np.flatnonzero(labels == label)) for label in np.unique(labels)]
+    return np.concatenate([np.resize(rows, most) for rows in classes])
+
+
 def mixed(rng: np.random.Generator, labels: np.ndarray) -> np.ndarray:
     """Return a random order in which any neighbours have labels as often as the whole does.
 
