@@ -69,7 +69,7 @@ def both(train: Images, test: Images, inception: Inception) -> tuple[float, floa
     """Return FID by torchmetrics and by us, of the same images with the same features."""
     metric = FrechetInceptionDistance(feature=AsFeatures(inception), input_img_size=(3, 32, 32))
     metric.set_dtype(torch.float64)
-    metric.update(torch.from_numpy(train.pixels), real=True)
-    metric.update(torch.from_numpy(test.pixels), real=False)
+    metric.update(torch.from_numpy(train.pixels.copy()), real=True)
+    metric.update(torch.from_numpy(test.pixels.copy()), real=False)
     ours = [Statistics.of(inception(images.pixels)) for images in (train, test)]
     return float(metric.compute()), frechet_distance(*ours)

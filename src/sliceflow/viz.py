@@ -17,8 +17,9 @@ def grid(pixels: np.ndarray, columns: int = 16) -> np.ndarray:
 
 
 def class_rows(pixels: np.ndarray, labels: np.ndarray, columns: int = 16) -> np.ndarray:
-    """Return one row for each class, of its first images."""
-    return np.stack([pixels[labels == label][:columns] for label in np.unique(labels)])
+    """Return one row for each class, of its first images: as many as all classes have."""
+    rows = [pixels[labels == label][:columns] for label in np.unique(labels)]
+    return np.stack([row[: min(map(len, rows))] for row in rows])
 
 
 def evolution(frames: Sequence[np.ndarray], rows: int = 8) -> np.ndarray:

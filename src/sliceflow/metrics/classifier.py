@@ -65,4 +65,4 @@ def _network(channels: int, classes: int) -> nn.Sequential:
 
 
 def _values(pixels: np.ndarray) -> Tensor:
-    return torch.from_numpy(pixels).float() / 127.5 - 1
+    return torch.from_numpy(pixels.astype(np.float32)) / 127.5 - 1
