@@ -42,7 +42,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
 
 def fit(data: Images, schedule: list[Stage], m: int, h: int):
     """Return a flow of the paper's engine."""
-    settings = {"n_particles": m, "start": 0.1, "batch_size": 5000}
+    settings = {"n_particles": m, "batch_size": 5000}
     return timed_fit(data, engine=Exact(n_directions=h), schedule=schedule, **settings)[0]
 
 

@@ -11,5 +11,5 @@ PRESETS = {"quick": "cifar10.quick", "standard": "cifar10.standard", "best": "ci
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield figures of 50,000 samples, with the data and its mirror images."""
     for preset, label in PRESETS.items() if shrink == 1 else [("quick", "cifar10.quick")]:
-        settings = {"schedule": preset, "start": "gaussian", "batch_size": 20_000}
+        settings = {"schedule": preset, "batch_size": 20_000}
         yield from unconditional("cifar10", label, shrink, 50_000, flips=True, **settings)

@@ -7,14 +7,14 @@ from benchmarks.ledger import Figure
 from sliceflow import viz
 from sliceflow.metrics import Classifier
 
-STARTS = {"mnist": 0.1, "fashion-mnist": 0.1, "cifar10": "gaussian"}
+NAMES = ("mnist", "fashion-mnist", "cifar10")
 LABELS = {"fashion-mnist": "fashion"}
 EPOCHS = {"cifar10": 10}
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield agreement with the label that was asked for, and draw a row for each class."""
-    for name, start in STARTS.items():
+    for name in NAMES:
         images, test = available(name), available(name, "test")
         if images is None or test is None:
             continue
@@ -23,7 +23,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         seen = float((judge.predict(test.pixels) == test.labels).mean())
         yield Figure(f"classifier.{label}", seen, "", f"accuracy of the judge, {name} test images")
         for xi in (0, 2, 5, 10) if shrink == 1 else (10,):
-            settings = {"schedule": "quick", "start": start, "batch_size": 20_000}
+            settings = {"schedule": "quick", "batch_size": 20_000}
             model, minutes = timed_fit(
                 images, labels=True, n_particles=10_000 // shrink**2, amplifier=xi, **settings
             )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from benchmarks._images import unconditional
 from benchmarks.ledger import Figure
 
-SETTINGS = {"schedule": "best", "start": 0.1, "batch_size": 20_000}
+SETTINGS = {"schedule": "best", "batch_size": 20_000}
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:

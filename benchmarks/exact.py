@@ -7,7 +7,7 @@ from benchmarks.ledger import Figure
 from sliceflow import Exact, viz
 from sliceflow.schedules import Preset, paper, pyramid
 
-SETTINGS = {"n_particles": 5000, "batch_size": 10_000, "start": 0.1}
+SETTINGS = {"n_particles": 5000, "batch_size": 10_000}
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:

@@ -10,13 +10,13 @@ from sliceflow import viz
 from sliceflow.data import Images
 from sliceflow.metrics import nearest
 
-STARTS = {"mnist": 0.1, "fashion-mnist": 0.1, "cifar10": "gaussian", "celeba": "gaussian"}
+NAMES = ("mnist", "fashion-mnist", "cifar10", "celeba")
 SAMPLES = 10
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield distances in levels of 256 a pixel, over what is missing; draw some images."""
-    for name in STARTS if shrink == 1 else ["mnist"]:
+    for name in NAMES if shrink == 1 else NAMES[:1]:
         train, test = split(name)
         if train is None or test is None:
             continue
@@ -38,7 +38,6 @@ def inpaint(name: str, half: str, train: Images, test: Images, shrink: int) -> I
         train,
         schedule="quick",
         n_particles=10_000 // shrink,
-        start=STARTS[name],
         observed=half,
         batch_size=20_000,
     )

@@ -33,7 +33,6 @@ def main():
         n_particles=options.particles,
         schedule=options.preset,
         batch_size=20_000,
-        start=0.1,
         random_state=options.seed,
         verbose=True,
     ).fit(digits.pixels)

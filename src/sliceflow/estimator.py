@@ -59,9 +59,10 @@ class SlicedFlow(Parameters):
         sees stays noise.
     engine : Engine, optional
         How a step is done: `Fast` by default, or `Exact` for the paper's own.
-    start : float or "gaussian"
+    start : float or "gaussian", optional
         Where particles start: noise of this standard deviation, or a Gaussian with the mean and
-        the covariance of the data, of each class if there are labels.
+        the covariance of the data, of each class if there are labels. By default 1 for tables,
+        0.1 for grey images and "gaussian" for others.
     amplifier : float
         ξ: how much y weighs. The paper uses 10 for labels; 0 ignores y, and too much hurts where
         there are few rows.
@@ -120,7 +121,7 @@ class SlicedFlow(Parameters):
         n_particles: int | None = None,
         schedule: int | str | Sequence[Stage] | None = None,
         engine: Engine | None = None,
-        start: float | str = 1.0,
+        start: float | str | None = None,
         amplifier: float = 10.0,
         balanced: bool = False,
         observed: Any = None,
@@ -224,7 +225,7 @@ class SlicedFlow(Parameters):
             shape,
             self._stages(shape),
             self._engine(),
-            initial=self._initial(),
+            initial=self._initial(shape),
             entropy=check_number("entropy", self.entropy, positive=False),
             fixed_directions=check_flag("fixed_directions", self.fixed_directions),
             n_cdf=check_optional_integer("n_cdf", self.n_cdf, 2),
@@ -238,12 +239,15 @@ class SlicedFlow(Parameters):
             raise TypeError(f"engine={self.engine!r} is no engine: pass Fast() or Exact()")
         return self.engine
 
-    def _initial(self) -> Start:
-        if isinstance(self.start, str):
-            if self.start != "gaussian":
-                raise ValueError(f'start={self.start!r}: pass "gaussian" or a standard deviation')
+    def _initial(self, shape: tuple[int, ...]) -> Start:
+        start = self.start
+        if start is None:
+            start = 1.0 if len(shape) == 1 else 0.1 if shape[0] == 1 else "gaussian"
+        if isinstance(start, str):
+            if start != "gaussian":
+                raise ValueError(f'start={start!r}: pass "gaussian" or a standard deviation')
             return Gaussian()
-        return Noise(check_number("start", self.start, positive=True))
+        return Noise(check_number("start", start, positive=True))
 
     def _condition(
         self, shape: tuple[int, ...], n: int, y: Any

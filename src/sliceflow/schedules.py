@@ -58,12 +58,18 @@ class Preset:
     full: int
 
 
-PRESETS = {
+PRESETS = ("quick", "standard", "best")
+GREY = {
     "quick": Preset(whole=60, middle=30, full=10),
-    "standard": Preset(whole=300, middle=100, full=20),
-    "best": Preset(whole=1500, middle=800, full=30),
+    "standard": Preset(whole=300, middle=200, full=60),
+    "best": Preset(whole=6000, middle=4000, full=1500),
 }
-"""For the fast engine."""
+COLOUR = {
+    "quick": Preset(whole=60, middle=30, full=10),
+    "standard": Preset(whole=300, middle=200, full=20),
+    "best": Preset(whole=1500, middle=2500, full=30),
+}
+"""For the fast engine. Steps at full size help grey images for long, colour images soon no more."""
 
 MIDDLE, FULL = (7, 5, 3), (5, 4, 3, 2)
 """Sides of patches."""
@@ -74,17 +80,19 @@ LEVELS = (8, 12, 16, 24, 32, 48, 64, 96, 128)
 def pyramid(shape: tuple[int, ...], preset: str | Preset = "standard") -> tuple[Stage, ...]:
     """Return a schedule for images (C, h, w), from coarse to fine.
 
-    Directions are the data's own axes, mixed a little or, every other step, entirely; those of
-    the image itself are the axes alone.
+    Grey images, drawings on an even ground, are moved along random directions, and those of
+    colour, photographs, along the data's own axes: a random direction mixes frequencies, and the
+    strong ones hide that fine detail is far from Gaussian. Other steps mix the two.
     """
-    chosen = preset if isinstance(preset, Preset) else PRESETS[preset]
-    n = min(shape[1:])
-    whole = [Stage(chosen.whole, k, band=(3, None)) for k in range(1, min(n, 7) + 1)]
-    middle = [
-        Stage(chosen.middle, k, s, band=(3, None)) for k in LEVELS if k <= n / 2 for s in MIDDLE
-    ]
-    full = [Stage(chosen.full, n, s, band=1) for s in FULL if n > 7]
-    return (*whole, *middle, *full)
+    is_grey, n = shape[0] == 1, min(shape[1:])
+    steps = preset if isinstance(preset, Preset) else (GREY if is_grey else COLOUR)[preset]
+    coarse, fine = (None, (1, None)) if is_grey else ((3, None), 1)
+    levels = [k for k in LEVELS if k <= n / 2]
+    return (
+        *(Stage(steps.whole, k, band=coarse) for k in range(1, min(n, 7) + 1)),
+        *(Stage(steps.middle, k, s, band=coarse) for k in levels for s in MIDDLE),
+        *(Stage(steps.full, n, s, band=fine) for s in FULL if n > 7),
+    )
 
 
 _SMALL = {k: (k,) for k in range(1, 8)}
