@@ -36,9 +36,9 @@ def resize_matrix(n: int) -> Tensor:
     Bilinear, with the first pixel at the first pixel: FID was defined with it, and other ways of
     resizing give other values.
     """
-    position = torch.arange(SIDE) * (n / SIDE)
+    position = torch.arange(SIDE, dtype=torch.float64) * (n / SIDE)
     low = position.long()
-    share = (position - low)[:, None]
+    share = (position - low).float()[:, None]
     lines = torch.eye(n)
     return (1 - share) * lines[low] + share * lines[(low + 1).clamp(max=n - 1)]
 
