@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from sliceflow.data import data_folder
 
@@ -59,6 +60,15 @@ def test_digits(tmp_path):
     out = tmp_path / "digits.png"
     assert "some of 1000 digits" in run("mnist.py", "--out", out, "--particles", "1000")
     assert out.stat().st_size > 5_000
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not list(MNIST.glob("train-images*")), reason=f"MNIST is not in {MNIST}")
+def test_film(tmp_path):
+    assert "18 moments" in run("film.py", "--out-dir", tmp_path, "--particles", "500")
+    with Image.open(tmp_path / "film.gif") as film:
+        assert film.n_frames > 10  # frames that are alike are one
+    assert (tmp_path / "evolution.png").stat().st_size > 5_000
 
 
 def test_digits_say_what_is_missing(tmp_path):
