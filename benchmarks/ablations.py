@@ -34,9 +34,9 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         rows.append(samples[:16])
         yield Figure(f"ablation.projections.{kind}", value, "", f"FID, {kind} projections")
     save(np.stack(rows), "ablation-projections", shrink)
-    for h in (50, 150, 500):
+    for h in (50, 150, 500) if shrink == 1 else (50,):
         yield Figure(f"ablation.h.{h}", fid(kinds["pyramidal"], M, h)[0], "", f"FID, H = {h}")
-    for m in (500, 1000, 2000):
+    for m in (500, 1000, 2000) if shrink == 1 else (500,):
         yield Figure(f"ablation.m.{m}", fid(kinds["pyramidal"], m, H)[0], "", f"FID, M = {m}")
 
 

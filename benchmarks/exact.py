@@ -24,4 +24,4 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         yield Figure(f"minutes.paper.{name}", minutes, "min", f"{name} engine, MNIST")
         save(viz.grid(model.particles_[:160]), f"paper-{name}", shrink)
         about = f"5,000 samples of the {name} engine, MNIST"
-        yield from judged(model.particles_, images, f"paper.{name}", about, shrink)
+        yield from judged(model.particles_, images, f"paper.{name}", about)
