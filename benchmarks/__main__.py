@@ -19,6 +19,7 @@ from benchmarks import ledger
 SUITES = [
     *("steps", "profile", "accuracy", "cells", "growth", "cost", "mnist"),
     *("fid", "cifar10", "digits", "celeba", "classes", "inpainting", "ablations", "exact"),
+    *("limits", "choices"),
 ]
 
 

@@ -1,0 +1,80 @@
+"""What each choice of ours is worth on CIFAR-10: all else as in the standard preset."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from benchmarks._images import FEATURES, available, timed_fit
+from benchmarks.ledger import Figure
+from sliceflow import Fast
+from sliceflow.metrics import Inception, Statistics, frechet_distance, reference_features
+from sliceflow.schedules import Stage, pyramid
+
+SHAPE, M = (3, 32, 32), 10_000
+STANDARD = pyramid(SHAPE, "standard")
+
+
+def changed(fine: bool, **change) -> tuple[Stage, ...]:
+    """Return the standard schedule with a change to the stages of full size, or to the others."""
+    return tuple(
+        replace(stage, **change) if (stage.resolution == 32) == fine else stage
+        for stage in STANDARD
+    )
+
+
+def patches(*sides: int) -> tuple[Stage, ...]:
+    """Return the standard schedule with other patches at full size."""
+    coarse = [stage for stage in STANDARD if stage.resolution != 32]
+    return (*coarse, *(Stage(20, 32, side, band=1) for side in sides))
+
+
+def times(factor: float, fine: bool) -> tuple[Stage, ...]:
+    """Return the standard schedule with more or fewer steps at full size, or elsewhere."""
+    return tuple(
+        replace(stage, steps=round(stage.steps * factor))
+        if (stage.resolution == 32) == fine
+        else stage
+        for stage in STANDARD
+    )
+
+
+CHOICES = {
+    "standard": {},
+    "start N(0, 0.1²)": {"start": 0.1},
+    "start N(0, 1)": {"start": 1.0},
+    "random directions below 32×32": {"schedule": changed(False, band=None)},
+    "bands of 3 alone below 32×32": {"schedule": changed(False, band=3)},
+    "axes alone below 32×32": {"schedule": changed(False, band=1)},
+    "random directions at 32×32": {"schedule": changed(True, band=None)},
+    "bands of 3 at 32×32": {"schedule": changed(True, band=3)},
+    "patches 7, 5, 3 at 32×32": {"schedule": patches(7, 5, 3)},
+    "patches 3, 2 at 32×32": {"schedule": patches(3, 2)},
+    "shared maps at 32×32": {"schedule": changed(True, shared=True)},
+    "a third of the steps below 32×32": {"schedule": times(1 / 3, fine=False)},
+    "three times the steps below 32×32": {"schedule": times(3, fine=False)},
+    "three times the steps at 32×32": {"schedule": times(3, fine=True)},
+    "step size 0.5": {"engine": Fast(step_size=0.5)},
+    "M = 3,000": {"n_particles": 3_000},
+    "M = 30,000": {"n_particles": 30_000},
+    "batches of 5,000": {"batch_size": 5_000},
+    "all data each step": {"batch_size": None},
+}
+
+
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
+    """Yield FID of 3,000 samples each."""
+    images = available("cifar10")
+    if images is None:
+        return
+    images, inception = images[: 50_000 // shrink**2], Inception(fast=True)
+    real = Statistics.of(reference_features(images.pixels, inception, FEATURES, progress=True))
+    usual = {"schedule": STANDARD, "n_particles": M, "batch_size": 20_000}
+    for number, (name, choice) in enumerate(CHOICES.items()):
+        settings = usual | choice
+        if shrink > 1:
+            settings |= {"n_particles": 100, "schedule": "quick", "start": 0.1}
+        model, minutes = timed_fit(images.with_flips(), **settings)
+        fid = frechet_distance(Statistics.of(inception(model.particles_[:3000])), real)
+        about = f"FID of 3,000 samples, CIFAR-10: {name}, {minutes:.1f} min"
+        yield Figure(f"choices.{number:02}", fid, "", about)
+        if shrink > 1:
+            return
