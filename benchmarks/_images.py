@@ -3,6 +3,7 @@
 import resource
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from time import perf_counter
 
@@ -26,10 +27,10 @@ FEATURES = data_folder() / "features"
 
 
 def available(name: str, split: str = "train") -> Images | None:
-    """Return a data set if it is here; measuring is no occasion to fetch one."""
+    """Return a data set, or say why there is none."""
     try:
         return load(name, split)
-    except (OSError, ConnectionError) as error:
+    except OSError as error:
         print(f"  {error}: skipped")
         return None
 
@@ -54,15 +55,34 @@ def save(table: np.ndarray, name: str, shrink: int, zoom: int = 2) -> None:
     viz.draw(table, zoom).save(folder / f"{name}.png")
 
 
+@cache
+def inception() -> Inception:
+    """Return the network, compiled once."""
+    return Inception(fast=True)
+
+
+class Judge:
+    """FID to given images, whose statistics are made once."""
+
+    def __init__(self, images: Images) -> None:
+        self.real = reference_features(images.pixels, inception(), FEATURES, progress=True)
+        self._statistics = Statistics.of(self.real)
+
+    def fid(self, features: np.ndarray) -> float:
+        """Return FID of images by their features."""
+        return frechet_distance(Statistics.of(features), self._statistics)
+
+    def fid_of(self, pixels: np.ndarray) -> float:
+        """Return FID of images of bytes."""
+        return self.fid(inception()(pixels))
+
+
 def judged(samples: np.ndarray, images: Images, name: str, about: str) -> Iterator[Figure]:
     """Yield distances of samples to the data they were fitted to, by Inception's features."""
-    inception = Inception(fast=True)
-    real = reference_features(images.pixels, inception, FEATURES, progress=True)
-    ours = inception(samples, progress=True)
-    fid = frechet_distance(Statistics.of(ours), Statistics.of(real))
-    yield Figure(f"fid.{name}", fid, "", f"FID, {about}")
-    yield Figure(f"kid.{name}", kernel_distance(ours, real), "", f"KID, {about}")
-    found = precision_and_recall(ours[:10_000], real[:10_000])
+    judge, ours = Judge(images), inception()(samples, progress=True)
+    yield Figure(f"fid.{name}", judge.fid(ours), "", f"FID, {about}")
+    yield Figure(f"kid.{name}", kernel_distance(ours, judge.real), "", f"KID, {about}")
+    found = precision_and_recall(ours[:10_000], judge.real[:10_000])
     yield Figure(f"precision.{name}", found.precision, "", f"precision, {about}")
     yield Figure(f"recall.{name}", found.recall, "", f"recall, {about}")
 

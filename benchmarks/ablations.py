@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks._images import FEATURES, available, save, timed_fit
+from benchmarks._images import Judge, available, save, timed_fit
 from benchmarks.ledger import Figure
 from sliceflow import Exact, Stage
 from sliceflow.data import Images
-from sliceflow.metrics import Inception, Statistics, frechet_distance, reference_features
 from sliceflow.schedules import PAPER
 
 STEPS, M, H = 300, 2000, 500
@@ -19,13 +18,12 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     images = available("mnist")
     if images is None:
         return
-    data, inception = images[: 10_000 // shrink**2], Inception(fast=True)
-    real = Statistics.of(reference_features(data.pixels, inception, FEATURES))
+    data = images[: 10_000 // shrink**2]
+    judge = Judge(data)
 
     def fid(schedule: list[Stage], m: int, h: int) -> tuple[float, np.ndarray]:
-        model = fit(data, schedule, m // shrink, h // shrink)
-        ours = Statistics.of(inception(model.particles_[: 500 // shrink]))
-        return frechet_distance(ours, real), model.particles_
+        samples = fit(data, schedule, m // shrink, h // shrink).particles_
+        return judge.fid_of(samples[: 500 // shrink]), samples
 
     steps, rows = STEPS // shrink, []
     kinds = {"uniform": [Stage(steps)], "local": local(steps), "pyramidal": pyramidal(steps)}

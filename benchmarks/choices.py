@@ -3,20 +3,21 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from benchmarks._images import FEATURES, available, timed_fit
+from benchmarks._images import Judge, available, timed_fit
 from benchmarks.ledger import Figure
 from sliceflow import Fast
-from sliceflow.metrics import Inception, Statistics, frechet_distance, reference_features
 from sliceflow.schedules import Stage, pyramid
 
 SHAPE, M = (3, 32, 32), 10_000
 STANDARD = pyramid(SHAPE, "standard")
 
 
-def changed(fine: bool, **change) -> tuple[Stage, ...]:
+def changed(fine: bool, times: float = 1, **change) -> tuple[Stage, ...]:
     """Return the standard schedule with a change to the stages of full size, or to the others."""
     return tuple(
-        replace(stage, **change) if (stage.resolution == 32) == fine else stage
+        replace(stage, steps=round(stage.steps * times), **change)
+        if (stage.resolution == 32) == fine
+        else stage
         for stage in STANDARD
     )
 
@@ -25,16 +26,6 @@ def patches(*sides: int) -> tuple[Stage, ...]:
     """Return the standard schedule with other patches at full size."""
     coarse = [stage for stage in STANDARD if stage.resolution != 32]
     return (*coarse, *(Stage(20, 32, side, band=1) for side in sides))
-
-
-def times(factor: float, fine: bool) -> tuple[Stage, ...]:
-    """Return the standard schedule with more or fewer steps at full size, or elsewhere."""
-    return tuple(
-        replace(stage, steps=round(stage.steps * factor))
-        if (stage.resolution == 32) == fine
-        else stage
-        for stage in STANDARD
-    )
 
 
 CHOICES = {
@@ -49,9 +40,9 @@ CHOICES = {
     "patches 7, 5, 3 at 32×32": {"schedule": patches(7, 5, 3)},
     "patches 3, 2 at 32×32": {"schedule": patches(3, 2)},
     "shared maps at 32×32": {"schedule": changed(True, shared=True)},
-    "a third of the steps below 32×32": {"schedule": times(1 / 3, fine=False)},
-    "three times the steps below 32×32": {"schedule": times(3, fine=False)},
-    "three times the steps at 32×32": {"schedule": times(3, fine=True)},
+    "a third of the steps below 32×32": {"schedule": changed(False, times=1 / 3)},
+    "three times the steps below 32×32": {"schedule": changed(False, times=3)},
+    "three times the steps at 32×32": {"schedule": changed(True, times=3)},
     "step size 0.5": {"engine": Fast(step_size=0.5)},
     "M = 3,000": {"n_particles": 3_000},
     "M = 30,000": {"n_particles": 30_000},
@@ -65,15 +56,15 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     images = available("cifar10")
     if images is None:
         return
-    images, inception = images[: 50_000 // shrink**2], Inception(fast=True)
-    real = Statistics.of(reference_features(images.pixels, inception, FEATURES, progress=True))
+    images = images[: 50_000 // shrink**2]
+    judge = Judge(images)
     usual = {"schedule": STANDARD, "n_particles": M, "batch_size": 20_000}
     for number, (name, choice) in enumerate(CHOICES.items()):
         settings = usual | choice
         if shrink > 1:
             settings |= {"n_particles": 100, "schedule": "quick", "start": 0.1}
         model, minutes = timed_fit(images.with_flips(), **settings)
-        fid = frechet_distance(Statistics.of(inception(model.particles_[:3000])), real)
+        fid = judge.fid_of(model.particles_[:3000])
         about = f"FID of 3,000 samples, CIFAR-10: {name}, {minutes:.1f} min"
         yield Figure(f"choices.{number:02}", fid, "", about)
         if shrink > 1:

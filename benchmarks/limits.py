@@ -5,11 +5,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from benchmarks._images import FEATURES, available
+from benchmarks._images import Judge, available
 from benchmarks.ledger import Figure
 from sliceflow import ArrayTarget, Flow, Gaussian, Unconditional
-from sliceflow.data import Images
-from sliceflow.metrics import Inception, Statistics, frechet_distance, reference_features
+from sliceflow.data import Images, to_bytes
 from sliceflow.pyramid import LanczosLevel
 from sliceflow.schedules import pyramid
 
@@ -22,14 +21,12 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     if train is None or test is None:
         return
     train, test = train[: 50_000 // shrink**2], test[: M // shrink]
-    inception = Inception(fast=True)
-    real = Statistics.of(reference_features(train.pixels, inception, FEATURES, progress=True))
+    judge = Judge(train)
 
     def fid(x: Tensor) -> float:
-        levels = (128 * (x.T.reshape(-1, *train.shape) + 1)).clamp(0, 255).byte().numpy()
-        return frechet_distance(Statistics.of(inception(levels)), real)
+        return judge.fid_of(to_bytes(x.numpy(), train.shape))
 
-    x, preset = brightness(test), "standard" if shrink == 1 else "quick"
+    x, preset = torch.from_numpy(test.particles()), "standard" if shrink == 1 else "quick"
     yield Figure("limits.real", fid(x), "", f"FID of {M:,} test images")
     for k in (16, 12, 8, 4) if shrink == 1 else (16,):
         level = LanczosLevel.orthonormal_at(train.shape, k, x)
@@ -42,14 +39,9 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         yield Figure(f"limits.flow.{k}", fid(ours), "", f"{about}, with that of the flow")
 
 
-def brightness(images: Images) -> Tensor:
-    """Return images as particles (D, n), in [−1, 1]."""
-    return (torch.from_numpy(images.pixels.reshape(len(images), -1).T.copy()) + 0.5) / 128 - 1
-
-
 def finer(train: Images, x: Tensor, level: LanczosLevel, k: int, preset: str) -> Tensor:
     """Return particles that begin as x at the level, and as a Gaussian above it."""
-    data = brightness(train.with_flips())
+    data = torch.from_numpy(train.with_flips().particles())
     order = torch.randperm(data.shape[1], generator=torch.Generator().manual_seed(0))
     target = ArrayTarget(data[:, order], 20_000, len(data))
     schedule = tuple(s for s in pyramid(train.shape, preset) if (s.resolution or 0) > k)

@@ -8,25 +8,23 @@ Draws `film.gif` and `evolution.png`, in half a minute on two cores.
 import argparse
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from sliceflow import ArrayTarget, Flow, Noise, Unconditional, viz
-from sliceflow.data import load
+from sliceflow.data import load, to_bytes
 from sliceflow.schedules import pyramid
 
 
 class Camera:
     """A callback that takes a picture whenever a stage ends."""
 
-    def __init__(self, flow, n):
-        self.flow, self.n, self.frames = flow, n, []
+    def __init__(self, shape, n):
+        self.shape, self.n, self.frames = shape, n, []
 
     def __call__(self, state):
         """Take one, at the end of a stage, when particles are up to date."""
         if state.step == 0:
-            x = state.particles[:, : self.n].T.reshape(self.n, *self.flow.shape)
-            self.frames.append((128 * (x + 1)).clamp(0, 255).byte().numpy())
+            self.frames.append(to_bytes(state.particles[:, : self.n].numpy(), self.shape))
 
 
 def main():
@@ -39,11 +37,11 @@ def main():
     parser.add_argument("--particles", type=int, default=5000)
     options = parser.parse_args()
     digits = load("mnist", folder=options.data_dir)
-    z = torch.from_numpy((digits.pixels.reshape(len(digits), -1).T + np.float32(0.5)) / 128 - 1)
-    target = ArrayTarget(z.contiguous(), batch_size=20_000, n_pixels=len(z))
+    z = torch.from_numpy(digits.particles())
+    target = ArrayTarget(z, batch_size=20_000, n_pixels=len(z))
     schedule = pyramid(digits.shape, "quick")
     flow = Flow(target, Unconditional(), digits.shape, schedule, initial=Noise(0.1))
-    camera, state = Camera(flow, 64), flow.start(options.particles)
+    camera, state = Camera(digits.shape, 64), flow.start(options.particles)
     camera(state)
     flow.run(state, [camera])
     viz.save_gif(camera.frames, options.out_dir / "film.gif")

@@ -58,7 +58,6 @@ class Preset:
     full: int
 
 
-PRESETS = ("quick", "standard", "best")
 GREY = {
     "quick": Preset(whole=60, middle=30, full=10),
     "standard": Preset(whole=300, middle=200, full=60),
@@ -70,6 +69,8 @@ COLOUR = {
     "best": Preset(whole=1500, middle=2500, full=30),
 }
 """For the fast engine. Steps at full size help grey images for long, colour images soon no more."""
+
+PRESETS = tuple(GREY)
 
 MIDDLE, FULL = (7, 5, 3), (5, 4, 3, 2)
 """Sides of patches."""

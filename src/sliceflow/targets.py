@@ -85,7 +85,10 @@ class ArrayTarget:
         apart = int(rng.integers(64, 128))
         line = rng.uniform(-1 / 256, 1 / 256, columns + rows * apart).astype(np.float32)
         noise = torch.from_numpy(line).to(z).as_strided((rows, columns), (apart, 1))
-        return torch.cat([z[:rows] + noise, z[rows:]])
+        spread = z.new_empty(z.shape)
+        torch.add(z[:rows], noise, out=spread[:rows])
+        spread[rows:] = z[rows:]
+        return spread
 
 
 def balanced(rng: np.random.Generator, labels: np.ndarray) -> np.ndarray:

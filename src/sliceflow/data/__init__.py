@@ -8,9 +8,9 @@ from sliceflow.data.cifar import load_cifar10
 from sliceflow.data.files import data_folder
 from sliceflow.data.folders import load_celeba, load_folder
 from sliceflow.data.idx import load_idx
-from sliceflow.data.images import Images
+from sliceflow.data.images import Images, to_bytes
 
-__all__ = ["NAMES", "Images", "data_folder", "load"]
+__all__ = ["NAMES", "Images", "data_folder", "load", "to_bytes"]
 
 NAMES = ("mnist", "fashion-mnist", "cifar10", "celeba")
 

@@ -46,8 +46,9 @@ def kernel_distance(
     values = []
     for _ in range(subsets):
         a, b = (rows[rng.choice(len(rows), m, replace=False)].astype(np.float64) for rows in (x, y))
-        inside = [(_kernel(r, r).sum() - _kernel(r, r).trace()) / (m * (m - 1)) for r in (a, b)]
-        values.append(sum(inside) - 2 * _kernel(a, b).mean())
+        squares = (_kernel(rows, rows) for rows in (a, b))
+        inside = sum((square.sum() - square.trace()) / (m * (m - 1)) for square in squares)
+        values.append(inside - 2 * _kernel(a, b).mean())
     return float(np.mean(values))
 
 

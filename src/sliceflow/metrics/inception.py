@@ -1,7 +1,7 @@
 """Features of images by the Inception network of 2015-12-05, which FID and KID are defined with."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -69,13 +69,15 @@ class Inception:
                 f"images of dtype {pixels.dtype} and shape {pixels.shape}: give bytes from 0 to "
                 "255, (n, 1, h, w) or (n, 3, h, w)"
             )
-        bar = tqdm(total=len(pixels), unit=" images", desc="features", disable=not progress)
-        parts = []
-        with bar:
-            for part in self._run(_batches(pixels)):
-                parts.append(part)
-                bar.update(min(BATCH, len(pixels) - bar.n))
-        return np.concatenate(parts)[: len(pixels)]
+        batches = tqdm(
+            _batches(pixels),
+            desc="features",
+            total=-(-len(pixels) // BATCH),
+            unit=" images",
+            unit_scale=BATCH,
+            disable=not progress,
+        )
+        return np.concatenate(list(self._run(batches)))[: len(pixels)]
 
 
 def _batches(pixels: np.ndarray) -> Iterator[Tensor]:
@@ -88,11 +90,11 @@ def _batches(pixels: np.ndarray) -> Iterator[Tensor]:
         yield (rows @ x @ columns.T).expand(-1, 3, -1, -1).contiguous()
 
 
-Runner = Callable[[Iterator[Tensor]], Iterator[np.ndarray]]
+Runner = Callable[[Iterable[Tensor]], Iterator[np.ndarray]]
 
 
 def _float32(network: torch.jit.ScriptModule) -> Runner:
-    def run(batches: Iterator[Tensor]) -> Iterator[np.ndarray]:
+    def run(batches: Iterable[Tensor]) -> Iterator[np.ndarray]:
         with torch.inference_mode():
             for batch in batches:
                 yield network(batch).flatten(1).numpy()
@@ -110,7 +112,7 @@ def _bfloat16(network: torch.jit.ScriptModule) -> Runner:
     hints = {"INFERENCE_PRECISION_HINT": "bf16", "PERFORMANCE_HINT": "THROUGHPUT"}
     compiled = openvino.Core().compile_model(model, "CPU", hints)
 
-    def run(batches: Iterator[Tensor]) -> Iterator[np.ndarray]:
+    def run(batches: Iterable[Tensor]) -> Iterator[np.ndarray]:
         done: dict[int, np.ndarray] = {}
         queue = openvino.AsyncInferQueue(compiled)
         queue.set_callback(
