@@ -38,9 +38,10 @@ def main() -> None:
         parser.error(f"there is no suite {', '.join(unknown)}: choose from {', '.join(SUITES)}")
     if options.short and options.write:
         parser.error("figures of small sizes are not for the ledger: leave out --short or --write")
-    commit, figures = ledger.commit(), []
+    command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
+    commit = ledger.commit()
     for suite in options.suites or SUITES:
-        started = perf_counter()
+        started, figures = perf_counter(), []
         run = importlib.import_module(f"benchmarks.{suite}").run
         repeats, shrink = (1, 10) if options.short else (5, 1)
         for figure in run(repeats, shrink):
@@ -48,9 +49,8 @@ def main() -> None:
             print(f"{figure.name:28} {value} {figure.about}", flush=True)
             figures.append(figure)
         print(f"  {suite}: {perf_counter() - started:.0f} s")
-    if options.write:
-        command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
-        ledger.write(figures, command, commit)
+        if options.write:
+            ledger.write(figures, command, commit)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 """What the suites of images share: fits that are timed, judged and drawn."""
 
-import resource
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 
+from benchmarks._memory import forget_peak, peak_gib
 from benchmarks.ledger import ROOT, Figure
 from sliceflow import SlicedFlow, viz
 from sliceflow.data import Images, data_folder, load
@@ -35,17 +36,24 @@ def available(name: str, split: str = "train") -> Images | None:
         return None
 
 
-def timed_fit(images: Images, labels: bool = False, **settings) -> tuple[SlicedFlow, float]:
-    """Fit a flow; return it, and the minutes."""
+@dataclass(frozen=True)
+class Cost:
+    """What a fit took: time, and the most memory that the process had."""
+
+    minutes: float
+    gib: float
+
+    def __str__(self) -> str:
+        return f"{self.minutes:.1f} min and {self.gib:.1f} GiB"
+
+
+def fit(images: Images, labels: bool = False, **settings) -> tuple[SlicedFlow, Cost]:
+    """Fit a flow with seed 0; return it, and what it took."""
+    forget_peak()
     started = perf_counter()
     model = SlicedFlow(random_state=0, verbose=True, **settings)
     model.fit(images.pixels, images.labels if labels else None)
-    return model, (perf_counter() - started) / 60
-
-
-def peak_gib() -> float:
-    """Return the most memory that this process had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return model, Cost((perf_counter() - started) / 60, peak_gib())
 
 
 def save(table: np.ndarray, name: str, shrink: int, zoom: int = 2) -> None:
@@ -116,12 +124,12 @@ def unconditional(
     data = images[: len(images) // shrink**2]
     if shrink > 1:  # a covariance takes longer than all the rest
         settings |= {"schedule": "quick", "start": 0.1}
-    model, minutes = timed_fit(
+    model, cost = fit(
         data.with_flips() if flips else data, n_particles=particles // shrink**2, **settings
     )
     about = f"{particles:,} samples against {len(images):,} training images, {name}"
-    yield Figure(f"minutes.{label}", minutes, "min", f"the fit, {about}")
-    yield Figure(f"memory.{label}", peak_gib(), "GiB", f"peak memory of the fit, {name}")
+    yield Figure(f"minutes.{label}", cost.minutes, "min", f"the fit, {about}")
+    yield Figure(f"memory.{label}", cost.gib, "GiB", f"most memory during the fit, {name}")
     samples = model.particles_
     save(viz.grid(samples[:160]), label, shrink)
     yield from judged(samples, data, label, about)

@@ -1,11 +1,10 @@
-"""Print the peak memory in MiB of ten fast steps on m particles and n rows: `_peak.py m n`."""
+"""Print the peak memory in MiB of ten fast steps, given the numbers of particles and rows."""
 
-import re
 import sys
-from pathlib import Path
 
 import torch
 
+from benchmarks._memory import peak_gib
 from sliceflow import ArrayTarget, Flow, Stage, Unconditional
 
 m, n = map(int, sys.argv[1:])
@@ -15,4 +14,4 @@ flow = Flow(target, Unconditional(), (3, 32, 32), (Stage(10, 32, 5),))
 state = flow.start(2)
 state.particles = torch.empty(3072, m).normal_()
 flow.run(state)
-print(int(re.findall(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text())[0]) / 2**10)
+print(2**10 * peak_gib())

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks._images import Judge, available, save, timed_fit
+from benchmarks._images import Judge, available, fit, save
 from benchmarks.ledger import Figure
 from sliceflow import Exact, Stage
-from sliceflow.data import Images
 from sliceflow.schedules import PAPER
 
 STEPS, M, H = 300, 2000, 500
@@ -21,27 +20,24 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     data = images[: 10_000 // shrink**2]
     judge = Judge(data)
 
-    def fid(schedule: list[Stage], m: int, h: int) -> tuple[float, np.ndarray]:
-        samples = fit(data, schedule, m // shrink, h // shrink).particles_
-        return judge.fid_of(samples[: 500 // shrink]), samples
+    rows = []
 
-    steps, rows = STEPS // shrink, []
+    def figure(name: str, about: str, schedule: list[Stage], m: int = M, h: int = H) -> Figure:
+        engine, settings = Exact(n_directions=h // shrink), {"n_particles": m // shrink}
+        model, cost = fit(data, engine=engine, schedule=schedule, batch_size=5000, **settings)
+        rows.append(model.particles_[:16])
+        fid = judge.fid_of(model.particles_[: 500 // shrink])
+        return Figure(f"ablation.{name}", fid, "", f"FID of 500 samples, {about}; {cost}")
+
+    steps = STEPS // shrink
     kinds = {"uniform": [Stage(steps)], "local": local(steps), "pyramidal": pyramidal(steps)}
     for kind, schedule in kinds.items():
-        value, samples = fid(schedule, M, H)
-        rows.append(samples[:16])
-        yield Figure(f"ablation.projections.{kind}", value, "", f"FID, {kind} projections")
-    save(np.stack(rows), "ablation-projections", shrink)
+        yield figure(f"projections.{kind}", f"{kind} projections", schedule)
+    save(np.stack(rows[:3]), "ablation-projections", shrink)
     for h in (50, 150, 500) if shrink == 1 else (50,):
-        yield Figure(f"ablation.h.{h}", fid(kinds["pyramidal"], M, h)[0], "", f"FID, H = {h}")
+        yield figure(f"h.{h}", f"H = {h}", kinds["pyramidal"], h=h)
     for m in (500, 1000, 2000) if shrink == 1 else (500,):
-        yield Figure(f"ablation.m.{m}", fid(kinds["pyramidal"], m, H)[0], "", f"FID, M = {m}")
-
-
-def fit(data: Images, schedule: list[Stage], m: int, h: int):
-    """Return a flow of the paper's engine."""
-    settings = {"n_particles": m, "batch_size": 5000}
-    return timed_fit(data, engine=Exact(n_directions=h), schedule=schedule, **settings)[0]
+        yield figure(f"m.{m}", f"M = {m}", kinds["pyramidal"], m=m)
 
 
 def local(steps: int) -> list[Stage]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from benchmarks._images import Judge, available, timed_fit
+from benchmarks._images import Judge, available, fit
 from benchmarks.ledger import Figure
 from sliceflow import Fast
 from sliceflow.schedules import Stage, pyramid
@@ -63,9 +63,9 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         settings = usual | choice
         if shrink > 1:
             settings |= {"n_particles": 100, "schedule": "quick", "start": 0.1}
-        model, minutes = timed_fit(images.with_flips(), **settings)
+        model, cost = fit(images.with_flips(), **settings)
         fid = judge.fid_of(model.particles_[:3000])
-        about = f"FID of 3,000 samples, CIFAR-10: {name}, {minutes:.1f} min"
+        about = f"FID of 3,000 samples, CIFAR-10: {name}; {cost}"
         yield Figure(f"choices.{number:02}", fid, "", about)
         if shrink > 1:
             return

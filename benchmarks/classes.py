@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from benchmarks._images import available, save, timed_fit
+from benchmarks._images import available, fit, save
 from benchmarks.ledger import Figure
 from sliceflow import viz
 from sliceflow.metrics import Classifier
@@ -24,12 +24,12 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         yield Figure(f"classifier.{label}", seen, "", f"accuracy of the judge, {name} test images")
         for xi in (0, 2, 5, 10) if shrink == 1 else (10,):
             settings = {"schedule": "quick", "batch_size": 20_000}
-            model, minutes = timed_fit(
+            model, cost = fit(
                 images, labels=True, n_particles=10_000 // shrink**2, amplifier=xi, **settings
             )
             samples, asked = model.particles_, model.conditions_
             agreement = float((judge.predict(samples) == asked).mean())
             row = f"class_agreement.{label}" + ("" if xi == 10 else f".xi{xi}")
             about = f"samples that the judge sees as what was asked for, {name}, ξ = {xi}"
-            yield Figure(row, agreement, "", f"{about}, {minutes:.1f} min")
+            yield Figure(row, agreement, "", f"{about}; {cost}")
             save(viz.class_rows(samples, asked), f"{label}-classes-{xi}", shrink, zoom=1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from benchmarks._images import available, judged, save, timed_fit
+from benchmarks._images import available, fit, judged, save
 from benchmarks.ledger import Figure
 from sliceflow import Exact, viz
 from sliceflow.schedules import Preset, paper, pyramid
@@ -20,8 +20,8 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     exact = {"engine": Exact(n_directions=1000 // shrink), "schedule": paper(28, 10 // shrink)}
     fast = {"schedule": pyramid((1, 28, 28), Preset(3000 // shrink, 2000 // shrink, 300 // shrink))}
     for name, chosen in (("exact", exact), ("fast", fast)):
-        model, minutes = timed_fit(images, **settings, **chosen)
-        yield Figure(f"minutes.paper.{name}", minutes, "min", f"{name} engine, MNIST")
+        model, cost = fit(images, **settings, **chosen)
+        yield Figure(f"minutes.paper.{name}", cost.minutes, "min", f"{name} engine, MNIST")
         save(viz.grid(model.particles_[:160]), f"paper-{name}", shrink)
         about = f"5,000 samples of the {name} engine, MNIST"
         yield from judged(model.particles_, images, f"paper.{name}", about)

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from statistics import median
 
 import matplotlib.pyplot as plt
@@ -94,7 +93,7 @@ def peak(m: int, n: int) -> float:
 
 
 def _peak(m: int, n: int) -> float:
-    command = [sys.executable, str(Path(__file__).with_name("_peak.py")), str(m), str(n)]
+    command = [sys.executable, "-m", "benchmarks._peak", str(m), str(n)]
     # What is freed is given back at once, and not kept by the allocator for the next time.
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "131072"}
     return float(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks._images import available, save, timed_fit
+from benchmarks._images import available, fit, save
 from benchmarks.ledger import Figure
 from sliceflow import viz
 from sliceflow.data import Images
@@ -34,7 +34,7 @@ def split(name: str) -> tuple[Images | None, Images | None]:
 
 def inpaint(name: str, half: str, train: Images, test: Images, shrink: int) -> Iterator[Figure]:
     """Yield figures for one data set, given one half of its images."""
-    model, _ = timed_fit(
+    model, cost = fit(
         train,
         schedule="quick",
         n_particles=10_000 // shrink,
@@ -52,7 +52,7 @@ def inpaint(name: str, half: str, train: Images, test: Images, shrink: int) -> I
     )
     best = float(distance(samples, test.pixels[:, None], mask).min(axis=1).mean())
     about = f"what is missing, given the {half} half, {name}: "
-    yield Figure(label, best, "", f"{about}best of {SAMPLES} samples to the truth")
+    yield Figure(label, best, "", f"{about}best of {SAMPLES} samples to the truth; {cost}")
     _, number = nearest(test.pixels[:, mask], train.pixels[:, mask])
     copied = float(distance(train.pixels[number[:, 0]], test.pixels, mask).mean())
     yield Figure(f"{label}.nearest", copied, "", f"{about}nearest training image to the truth")

@@ -61,12 +61,12 @@ class Preset:
 GREY = {
     "quick": Preset(whole=60, middle=30, full=10),
     "standard": Preset(whole=300, middle=200, full=60),
-    "best": Preset(whole=6000, middle=4000, full=1500),
+    "best": Preset(whole=1500, middle=1000, full=3000),
 }
 COLOUR = {
     "quick": Preset(whole=60, middle=30, full=10),
     "standard": Preset(whole=300, middle=200, full=20),
-    "best": Preset(whole=1500, middle=2500, full=30),
+    "best": Preset(whole=1000, middle=1000, full=30),
 }
 """For the fast engine. Steps at full size help grey images for long, colour images soon no more."""
 
