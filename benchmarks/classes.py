@@ -1,35 +1,53 @@
 """Images by class: whether a classifier sees what was asked for, as ξ grows."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from benchmarks._images import available, fit, save
 from benchmarks.ledger import Figure
 from sliceflow import viz
+from sliceflow.data import Images
 from sliceflow.metrics import Classifier
 
-NAMES = ("mnist", "fashion-mnist", "cifar10")
-LABELS = {"fashion-mnist": "fashion"}
-EPOCHS = {"cifar10": 10}
+
+class Case(NamedTuple):
+    """A data set, its name in the ledger, and how long the judge is trained and the flow runs."""
+
+    data: str
+    label: str
+    epochs: int
+    preset: str
+
+
+CASES = (
+    Case("mnist", "mnist", 3, "standard"),
+    Case("fashion-mnist", "fashion", 3, "standard"),
+    Case("cifar10", "cifar10", 10, "quick"),
+)
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield agreement with the label that was asked for, and draw a row for each class."""
-    for name in NAMES if shrink == 1 else NAMES[:1]:
-        images, test = available(name), available(name, "test")
+    for case in CASES if shrink == 1 else CASES[:1]:
+        images, test = available(case.data), available(case.data, "test")
         if images is None or test is None:
             continue
-        images, label = images[: len(images) // shrink**2], LABELS.get(name, name)
-        judge = Classifier(EPOCHS.get(name, 3)).fit(images.pixels, images.labels)
+        images = images[: len(images) // shrink**2]
+        judge = Classifier(case.epochs).fit(images.pixels, images.labels)
         seen = float((judge.predict(test.pixels) == test.labels).mean())
-        yield Figure(f"classifier.{label}", seen, "", f"accuracy of the judge, {name} test images")
+        about = f"accuracy of the judge, {case.data} test images"
+        yield Figure(f"classifier.{case.label}", seen, "", about)
         for xi in (0, 2, 5, 10) if shrink == 1 else (10,):
-            settings = {"schedule": "quick", "batch_size": 20_000}
-            model, cost = fit(
-                images, labels=True, n_particles=10_000 // shrink**2, amplifier=xi, **settings
-            )
-            samples, asked = model.particles_, model.conditions_
-            agreement = float((judge.predict(samples) == asked).mean())
-            row = f"class_agreement.{label}" + ("" if xi == 10 else f".xi{xi}")
-            about = f"samples that the judge sees as what was asked for, {name}, ξ = {xi}"
-            yield Figure(row, agreement, "", f"{about}; {cost}")
-            save(viz.class_rows(samples, asked), f"{label}-classes-{xi}", shrink, zoom=1)
+            yield agreement(case, images, judge, xi, shrink)
+
+
+def agreement(case: Case, images: Images, judge: Classifier, xi: float, shrink: int) -> Figure:
+    """Return for how many samples the judge sees what was asked for."""
+    settings = {"schedule": case.preset if shrink == 1 else "quick", "batch_size": 20_000}
+    settings |= {"n_particles": 10_000 // shrink**2, "amplifier": xi}
+    model, cost = fit(images, labels=True, **settings)
+    samples, asked = model.particles_, model.conditions_
+    save(viz.class_rows(samples, asked), f"{case.label}-classes-{xi}", shrink, zoom=1)
+    row = f"class_agreement.{case.label}" + ("" if xi == 10 else f".xi{xi}")
+    about = f"samples that the judge sees as what was asked for, {case.data}, ξ = {xi}; {cost}"
+    return Figure(row, float((judge.predict(samples) == asked).mean()), "", about)
