@@ -44,7 +44,9 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
 def agreement(case: Case, images: Images, judge: Classifier, xi: float, shrink: int) -> Figure:
     """Return for how many samples the judge sees what was asked for."""
     settings = {"schedule": case.preset if shrink == 1 else "quick", "batch_size": 20_000}
-    settings |= {"n_particles": 10_000 // shrink**2, "amplifier": xi}
+    # From noise, so that ξ is all that tells particles of their class: the default start of colour
+    # images is a Gaussian of each class, of which the judge sees the class before the first step.
+    settings |= {"n_particles": 10_000 // shrink**2, "amplifier": xi, "start": 0.1}
     model, cost = fit(images, labels=True, **settings)
     samples, asked = model.particles_, model.conditions_
     save(viz.class_rows(samples, asked), f"{case.label}-classes-{xi}", shrink, zoom=1)
