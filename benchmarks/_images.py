@@ -104,14 +104,10 @@ def copying(
     save(viz.neighbours(samples[:10], images.pixels[number[:10]]), f"{name}-neighbours", shrink)
     about = "median distance to the nearest training image, in levels of 256 a pixel"
     size = np.prod(images.shape) ** 0.5
-    yield Figure(
-        f"nearest.{name}", float(np.median(distance[:, 0]) / size), "", f"{about}: samples"
-    )
+    yield Figure(f"nearest.{name}", np.median(distance[:, 0]) / size, "", f"{about}: samples")
     if test is not None:
         real, _ = nearest(test.pixels[:n], images.pixels)
-        yield Figure(
-            f"nearest.{name}.test", float(np.median(real) / size), "", f"{about}: test images"
-        )
+        yield Figure(f"nearest.{name}.test", np.median(real) / size, "", f"{about}: test images")
 
 
 def unconditional(

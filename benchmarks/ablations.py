@@ -1,10 +1,11 @@
 """The paper's ablations with its own engine, on small flows to MNIST: H, M, and projections."""
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 
-from benchmarks._images import Judge, available, fit, save
+from benchmarks._images import Cost, Judge, available, fit, save
 from benchmarks.ledger import Figure
 from sliceflow import Exact, Stage
 from sliceflow.schedules import PAPER
@@ -18,19 +19,21 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     if images is None:
         return
     data = images[: 10_000 // shrink**2]
-    judge = Judge(data)
+    judge, rows = Judge(data), []
 
-    rows = []
-
-    def figure(name: str, about: str, schedule: list[Stage], m: int = M, h: int = H) -> Figure:
+    @cache  # the pyramidal flow is one of each kind
+    def measured(schedule: tuple[Stage, ...], m: int, h: int) -> tuple[float, Cost]:
         engine, settings = Exact(n_directions=h // shrink), {"n_particles": m // shrink}
         model, cost = fit(data, engine=engine, schedule=schedule, batch_size=5000, **settings)
         rows.append(model.particles_[:16])
-        fid = judge.fid_of(model.particles_[: 500 // shrink])
+        return judge.fid_of(model.particles_[: 500 // shrink]), cost
+
+    def figure(name: str, about: str, schedule: tuple[Stage, ...], m=M, h=H) -> Figure:
+        fid, cost = measured(schedule, m, h)
         return Figure(f"ablation.{name}", fid, "", f"FID of 500 samples, {about}; {cost}")
 
     steps = STEPS // shrink
-    kinds = {"uniform": [Stage(steps)], "local": local(steps), "pyramidal": pyramidal(steps)}
+    kinds = {"uniform": (Stage(steps),), "local": local(steps), "pyramidal": pyramidal(steps)}
     for kind, schedule in kinds.items():
         yield figure(f"projections.{kind}", f"{kind} projections", schedule)
     save(np.stack(rows[:3]), "ablation-projections", shrink)
@@ -40,13 +43,13 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         yield figure(f"m.{m}", f"M = {m}", kinds["pyramidal"], m=m)
 
 
-def local(steps: int) -> list[Stage]:
+def local(steps: int) -> tuple[Stage, ...]:
     """Return patches of the image itself, from large to small."""
     patches = PAPER[28][28]
-    return [Stage(steps // len(patches), 28, s) for s in patches]
+    return tuple(Stage(steps // len(patches), 28, s) for s in patches)
 
 
-def pyramidal(steps: int) -> list[Stage]:
+def pyramidal(steps: int) -> tuple[Stage, ...]:
     """Return the paper's levels, each with three of its patches."""
     stages = [(k, s) for k, patches in PAPER[28].items() for s in patches[-3:]]
-    return [Stage(max(1, steps // len(stages)), k, s) for k, s in stages]
+    return tuple(Stage(max(1, steps // len(stages)), k, s) for k, s in stages)

@@ -25,7 +25,7 @@ def changed(fine: bool, times: float = 1, **change) -> tuple[Stage, ...]:
 def patches(*sides: int) -> tuple[Stage, ...]:
     """Return the standard schedule with other patches at full size."""
     coarse = [stage for stage in STANDARD if stage.resolution != 32]
-    return (*coarse, *(Stage(20, 32, side, band=1) for side in sides))
+    return (*coarse, *(replace(STANDARD[-1], patch=side) for side in sides))
 
 
 CHOICES = {
@@ -57,13 +57,13 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     if images is None:
         return
     images = images[: 50_000 // shrink**2]
-    judge = Judge(images)
+    judge, data = Judge(images), images.with_flips()
     usual = {"schedule": STANDARD, "n_particles": M, "batch_size": 20_000}
     for number, (name, choice) in enumerate(CHOICES.items()):
         settings = usual | choice
         if shrink > 1:
             settings |= {"n_particles": 100, "schedule": "quick", "start": 0.1}
-        model, cost = fit(images.with_flips(), **settings)
+        model, cost = fit(data, **settings)
         fid = judge.fid_of(model.particles_[:3000])
         about = f"FID of 3,000 samples, CIFAR-10: {name}; {cost}"
         yield Figure(f"choices.{number:02}", fid, "", about)

@@ -34,7 +34,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
             continue
         images = images[: len(images) // shrink**2]
         judge = Classifier(case.epochs).fit(images.pixels, images.labels)
-        seen = float((judge.predict(test.pixels) == test.labels).mean())
+        seen = (judge.predict(test.pixels) == test.labels).mean()
         about = f"accuracy of the judge, {case.data} test images"
         yield Figure(f"classifier.{case.label}", seen, "", about)
         for xi in (0, 2, 5, 10) if shrink == 1 else (10,):
@@ -52,4 +52,4 @@ def agreement(case: Case, images: Images, judge: Classifier, xi: float, shrink: 
     save(viz.class_rows(samples, asked), f"{case.label}-classes-{xi}", shrink, zoom=1)
     row = f"class_agreement.{case.label}" + ("" if xi == 10 else f".xi{xi}")
     about = f"samples that the judge sees as what was asked for, {case.data}, ξ = {xi}; {cost}"
-    return Figure(row, float((judge.predict(samples) == asked).mean()), "", about)
+    return Figure(row, (judge.predict(samples) == asked).mean(), "", about)

@@ -47,7 +47,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         "",
         "and in bfloat16: relative difference",
     )
-    difference = float(np.abs(sets[1][1] - sets[0][1]).mean() / sets[0][1].std())
+    difference = np.abs(sets[1][1] - sets[0][1]).mean() / sets[0][1].std()
     yield Figure(
         "features.bfloat16",
         difference,

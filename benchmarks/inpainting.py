@@ -47,14 +47,12 @@ def inpaint(name: str, half: str, train: Images, test: Images, shrink: int) -> I
     changed = int((samples[:, mask] != given[:, mask]).sum())
     samples = samples.reshape(len(test), SAMPLES, *train.shape)
     label = f"inpainting.{name}.{half}"
-    yield Figure(
-        f"{label}.changed", float(changed), "", f"observed pixels that changed, {name}, {half}"
-    )
-    best = float(distance(samples, test.pixels[:, None], mask).min(axis=1).mean())
+    yield Figure(f"{label}.changed", changed, "", f"observed pixels that changed, {name}, {half}")
+    best = distance(samples, test.pixels[:, None], mask).min(axis=1).mean()
     about = f"what is missing, given the {half} half, {name}: "
     yield Figure(label, best, "", f"{about}best of {SAMPLES} samples to the truth; {cost}")
     _, number = nearest(test.pixels[:, mask], train.pixels[:, mask])
-    copied = float(distance(train.pixels[number[:, 0]], test.pixels, mask).mean())
+    copied = distance(train.pixels[number[:, 0]], test.pixels, mask).mean()
     yield Figure(f"{label}.nearest", copied, "", f"{about}nearest training image to the truth")
     save(viz.triptych(test.pixels[:8], mask, samples[:8, :6]), label.replace(".", "-"), shrink)
 

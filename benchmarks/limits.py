@@ -21,7 +21,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     if train is None or test is None:
         return
     train, test = train[: 50_000 // shrink**2], test[: M // shrink]
-    judge = Judge(train)
+    judge, target = Judge(train), mirrored(train)
 
     def fid(x: Tensor) -> float:
         return judge.fid_of(to_bytes(x.numpy(), train.shape))
@@ -35,17 +35,21 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         yield Figure(f"limits.blurred.{k}", fid(coarse), "", f"{about}, without finer detail")
         other = coarse + (x - coarse).roll(1, dims=1)
         yield Figure(f"limits.swapped.{k}", fid(other), "", f"{about}, with that of other images")
-        ours = finer(train, x, level, k, preset)
+        ours = finer(target, x, level, k, preset)
         yield Figure(f"limits.flow.{k}", fid(ours), "", f"{about}, with that of the flow")
 
 
-def finer(train: Images, x: Tensor, level: LanczosLevel, k: int, preset: str) -> Tensor:
-    """Return particles that begin as x at the level, and as a Gaussian above it."""
+def mirrored(train: Images) -> ArrayTarget:
+    """Return images and their mirror images as a target, in random order."""
     data = torch.from_numpy(train.with_flips().particles())
     order = torch.randperm(data.shape[1], generator=torch.Generator().manual_seed(0))
-    target = ArrayTarget(data[:, order], 20_000, len(data))
-    schedule = tuple(s for s in pyramid(train.shape, preset) if (s.resolution or 0) > k)
-    flow = Flow(target, Unconditional(), train.shape, schedule, initial=Gaussian())
+    return ArrayTarget(data[:, order], 20_000, len(data))
+
+
+def finer(target: ArrayTarget, x: Tensor, level: LanczosLevel, k: int, preset: str) -> Tensor:
+    """Return particles that begin as x at the level, and as a Gaussian above it."""
+    schedule = tuple(s for s in pyramid(level.shape, preset) if (s.resolution or 0) > k)
+    flow = Flow(target, Unconditional(), level.shape, schedule, initial=Gaussian())
     state = flow.start(x.shape[1])
     level.update(state.particles, level.enter(x))
     return flow.run(state).particles
