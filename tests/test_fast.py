@@ -149,13 +149,16 @@ def test_frozen_coordinates_stay_bit_equal(condition):
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_offline_particles_ride_along(condition):
-    """They do not disturb, and one that starts where a particle starts moves with it."""
-    flow = image_flow(condition)
+    """They do not disturb, and twins of particles move with these, but for the tails.
+
+    Here a direction mixes the two channels of a pixel, and a tenth of its values are tails.
+    """
+    flow = image_flow(condition, schedule=(Stage(1, 12, 1),))
     state = flow.start(300)
-    state.offline = state.particles[:, :20].clone()
+    state.offline = state.particles.clone()
     flow.run(state)
     assert torch.equal(state.particles, bits(flow, 300))
-    torch.testing.assert_close(state.offline, state.particles[:, :20], atol=1e-3, rtol=0)
+    assert 0.9**2 < (state.offline == state.particles).float().mean() < 1
 
 
 def test_settling_shows_the_particles_in_the_middle_of_a_stage():

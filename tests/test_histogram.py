@@ -99,7 +99,8 @@ def equal(T, S):
 
 
 def tables(T):
-    return T.grid.low, T.grid.high, T.grid.slots, T.start, T.rise
+    counts = (T.p.counts, T.q.counts)
+    return T.p.grid.low, T.p.grid.high, T.p.grid.slots, *counts, T.start, T.rise
 
 
 def interpreted(T, z):

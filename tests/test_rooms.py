@@ -22,6 +22,7 @@ ROOMS = [
     "transport.sorted",
     "transport.kernels",
     "transport.histogram",
+    "transport.tails",
     "transport",
     "targets",
     "conditions",

@@ -31,7 +31,7 @@ from sliceflow.projections import (
 from sliceflow.pyramid import FullSize, LanczosLevel, Level, level_shape
 from sliceflow.schedules import Band, Stage
 from sliceflow.targets import Target
-from sliceflow.transport import CELLS, MOST_CELLS, HistogramMap, SortedMap
+from sliceflow.transport import CELLS, MOST_CELLS, HistogramMap, SortedMap, with_calm_tails
 
 AXES_ROWS = 1000
 """Rows of data from which the spectral axes of a stage are estimated."""
@@ -60,7 +60,10 @@ class Engine(Protocol):
         """Return by what the displacement along each direction is multiplied."""
 
     def displace(self, zs: list[Tensor], p: Tensor, q: Tensor) -> None:
-        """Replace values z by T(z) − z, with the map T from values p to values q of each row."""
+        """Replace values z by T(z) − z, with the map T from values p to values q of each row.
+
+        The first z are those of the particles, others those of offline ones.
+        """
 
 
 @dataclass(frozen=True)
@@ -218,11 +221,13 @@ class Fast:
         return self.step_size
 
     def displace(self, zs: list[Tensor], p: Tensor, q: Tensor) -> None:
-        """Map the directions, in parallel."""
+        """Map the directions, in parallel; offline particles with calm tails."""
+        particles, *offline = zs
 
         def displace(rows: slice) -> None:
             T = HistogramMap.between(p[rows], q[rows], self.cells)
-            for z in zs:
-                T.move(z[rows])
+            T.move(particles[rows])
+            for z in offline:
+                with_calm_tails(T).move(z[rows])
 
         parallel(displace, shares(len(p)))

@@ -2,5 +2,6 @@
 
 from sliceflow.transport.histogram import CELLS, MOST_CELLS, HistogramMap
 from sliceflow.transport.sorted import SortedMap
+from sliceflow.transport.tails import with_calm_tails
 
-__all__ = ["CELLS", "MOST_CELLS", "HistogramMap", "SortedMap"]
+__all__ = ["CELLS", "MOST_CELLS", "HistogramMap", "SortedMap", "with_calm_tails"]

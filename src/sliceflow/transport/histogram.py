@@ -14,7 +14,6 @@ map of `transport.sorted`.
 The functions here run on any device. On the CPU, `transport.kernels` does the same, compiled.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -22,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow.transport.kernels import displace_rows, make_tables
+from sliceflow.transport.kernels import count_rows, displace_rows, make_tables
 
 CELLS = 512
 """The default number of cells B of a direction."""
@@ -177,61 +176,97 @@ def _bridge(occupied: Tensor, edge: Tensor, start: Tensor, end: Tensor) -> tuple
 
 
 @dataclass(frozen=True, eq=False)
+class Counted:
+    """Values of H rows as counts (H, B), int32, on a grid that follows them."""
+
+    grid: Grid
+    counts: Tensor
+
+    @classmethod
+    def of(cls, z: Tensor, b: int) -> Self:
+        """Count values on b cells, compiled."""
+        h = len(z)
+        slots, counts = (torch.empty(h, n, dtype=torch.int32) for n in (b // BUCKET, b))
+        low, high = z.new_empty(2, h)
+        counted = cls(Grid(low, high, slots), counts)
+        count_rows(z.numpy(), STRIDE, *counted.arrays())
+        return counted
+
+    @classmethod
+    def merged(cls, parts: list[Tensor], b: int) -> Self:
+        """Count values in parts."""
+        lows, highs = zip(*map(extremes, parts), strict=True)
+        low, high = torch.stack(lows).amin(dim=0), torch.stack(highs).amax(dim=0)
+        buckets = torch.stack([count_buckets(z, low, high, b) for z in parts]).sum(dim=0)
+        grid = Grid(low, high, share_cells(buckets, b))
+        counts = torch.stack([count_cells(z, grid) for z in parts]).sum(dim=0)
+        return cls(grid, counts.to(torch.int32))
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return what the compiled kernels take: the grid's three arrays and the counts."""
+        low, high, slots = (t.numpy() for t in (self.grid.low, self.grid.high, self.grid.slots))
+        return low, high, slots, self.counts.numpy()
+
+    def means(self, ends: Tensor) -> Tensor:
+        """Return the mean of the values between ranks that end at these shares, (H, len − 1).
+
+        The values in a cell are taken to be spread evenly: one that is cut has its share of them.
+        """
+        edge, n = self.grid.edges(), self.counts.double()
+        width, upto = edge.diff(dim=1), n.cumsum(dim=1)
+        total = (n * (edge[:, :-1] + width / 2)).cumsum(dim=1)
+        rank = upto[:, -1:] * ends
+        i = torch.searchsorted(upto, rank).clamp_(max=n.shape[1] - 1)
+        missing = upto.gather(1, i) - rank  # from there to the end of the cell
+        share = missing / n.gather(1, i).clamp(min=1)
+        middle = edge[:, 1:].gather(1, i) - share / 2 * width.gather(1, i)
+        return (total.gather(1, i) - missing * middle).diff(dim=1) / rank.diff(dim=1)
+
+
+@dataclass(frozen=True, eq=False)
 class HistogramMap:
     """T = F_q⁻¹ ∘ F_p for each row: linear in each cell of a grid that follows p.
 
     Parameters
     ----------
-    grid
-        The cells, B for each of H rows.
+    p, q
+        The counts from which it was made; the cells of p are those of the map.
     start, rise
         T at the beginning of each cell and how much it rises in it, (H, B) each.
     """
 
-    grid: Grid
+    p: Counted
+    q: Counted
     start: Tensor
     rise: Tensor
 
     @classmethod
     def between(cls, p: Tensor, q: Tensor, cells: int = CELLS) -> Self:
         """Return the map from the distribution of the values ``p`` to that of ``q``."""
-        if not (_compiled(p) and _compiled(q)):
+        if not (is_compiled(p) and is_compiled(q)):
             return cls.merged([p], [q], cells)
-        low, high, h = *p.new_empty(2, len(p)), len(p)
-        grid = Grid(low, high, torch.empty(h, cells // BUCKET, dtype=torch.int32))
-        T = cls(grid, *p.new_empty(2, h, cells))
-        make_tables(p.numpy(), q.numpy(), STRIDE, NUDGE, *T._arrays())
+        T = cls(Counted.of(p, cells), Counted.of(q, cells), *p.new_empty(2, len(p), cells))
+        tables = T.start.numpy(), T.rise.numpy()
+        make_tables(T.p.arrays(), T.q.arrays(), *tables, q.shape[1] / p.shape[1], NUDGE)
         return T
 
     @classmethod
     def merged(cls, p: list[Tensor], q: list[Tensor], cells: int = CELLS) -> Self:
         """Return the map between distributions whose values are in parts, without joining these."""
-        p_grid, p_counts = _merged(p, cells)
-        q_grid, q_counts = _merged(q, cells)
-        return cls(p_grid, *compose(p_counts, p_grid, q_counts, q_grid))
+        ps, qs = Counted.merged(p, cells), Counted.merged(q, cells)
+        return cls(ps, qs, *compose(ps.counts, ps.grid, qs.counts, qs.grid))
 
     def move(self, z: Tensor) -> None:
         """Replace values (H, L) by their displacements T(z) − z."""
-        if _compiled(z):
-            displace_rows(z.numpy(), *self._arrays())
+        if is_compiled(z):
+            grid = self.p.arrays()[:3]
+            displace_rows(z.numpy(), *grid, self.start.numpy(), self.rise.numpy())
             return
-        where = self.grid.positions(z)
+        where = self.p.grid.positions(z)
         cell, inside = (where >> 16).long(), (where & 0xFFFF) * z.new_tensor(2**-16)
         z.copy_(self.start.gather(1, cell) + inside * self.rise.gather(1, cell) - z)
 
-    def _arrays(self) -> Iterator[np.ndarray]:
-        grid = self.grid
-        return (t.numpy() for t in (grid.low, grid.high, grid.slots, self.start, self.rise))
 
-
-def _compiled(z: Tensor) -> bool:
+def is_compiled(z: Tensor) -> bool:
+    """Return whether the kernels take these values."""
     return z.device.type == "cpu" and z.dtype == torch.float32 and z.is_contiguous()
-
-
-def _merged(parts: list[Tensor], b: int) -> tuple[Grid, Tensor]:
-    """Return the grid and the counts of values in parts."""
-    lows, highs = zip(*map(extremes, parts), strict=True)
-    low, high = torch.stack(lows).amin(dim=0), torch.stack(highs).amax(dim=0)
-    buckets = torch.stack([count_buckets(z, low, high, b) for z in parts]).sum(dim=0)
-    grid = Grid(low, high, share_cells(buckets, b))
-    return grid, torch.stack([count_cells(z, grid) for z in parts]).sum(dim=0)

@@ -228,29 +228,25 @@ def scale_of(low, high, slots):
 
 
 @kernel
-def make_tables(
-    p,
-    q,
-    stride,
-    nudge,
-    low,
-    high,
-    slots,
-    start,
-    rise,
-):
-    """Write, for each row, the grid of p and the table of the map from p to q."""
+def count_rows(z, stride, low, high, slots, counts):
+    """Write, for each row, the grid of its values and how many are in each cell."""
+    h, b = counts.shape
+    four, where = np.empty((4, b + PAD), np.int32), np.empty(CHUNK, np.int32)
+    for i in range(h):
+        low[i], high[i] = count(z[i], stride, b, slots[i], where, four)
+        counts[i] = four[0, :b]
+
+
+@kernel
+def make_tables(p, q, start, rise, ratio, nudge):
+    """Write, for each row, the table of the map from p to q, both counted."""
+    (p_low, p_high, p_slots, p_counts), (q_low, q_high, q_slots, q_counts) = p, q
     h, b = start.shape
-    ratio = q.shape[1] / p.shape[1]
-    p_counts, q_counts = np.empty((2, 4, b + PAD), np.int32)
-    where, q_slots = np.empty(CHUNK, np.int32), np.empty_like(slots[0])
     p_edge, q_edge, gap = np.empty(b + 1), np.empty(b + 1), np.empty(b)
     for i in range(h):
-        low[i], high[i] = count(p[i], stride, b, slots[i], where, p_counts)
-        q_low, q_high = count(q[i], stride, b, q_slots, where, q_counts)
-        edges(low[i], high[i], slots[i], p_edge)
-        edges(q_low, q_high, q_slots, q_edge)
-        compose(p_counts[0], q_counts[0], ratio, nudge, p_edge, q_edge, gap, start[i], rise[i])
+        edges(p_low[i], p_high[i], p_slots[i], p_edge)
+        edges(q_low[i], q_high[i], q_slots[i], q_edge)
+        compose(p_counts[i], q_counts[i], ratio, nudge, p_edge, q_edge, gap, start[i], rise[i])
 
 
 @kernel
