@@ -26,6 +26,9 @@ from sliceflow.metrics import (
 PICTURES = ROOT / "docs" / "images"
 FEATURES = data_folder() / "features"
 
+PART = 10_000
+"""Samples that are enough for a figure to compare, where all of them would take long."""
+
 
 def available(name: str, split: str = "train") -> Images | None:
     """Return a data set, or say why there is none."""
@@ -89,8 +92,12 @@ def judged(samples: np.ndarray, images: Images, name: str, about: str) -> Iterat
     """Yield distances of samples to the data they were fitted to, by Inception's features."""
     judge, ours = Judge(images), inception()(samples, progress=True)
     yield Figure(f"fid.{name}", judge.fid(ours), "", f"FID, {about}")
+    if len(ours) > PART:
+        yield Figure(
+            f"fid.{name}.part", judge.fid(ours[:PART]), "", f"FID, the first {PART:,} of {about}"
+        )
     yield Figure(f"kid.{name}", kernel_distance(ours, judge.real), "", f"KID, {about}")
-    found = precision_and_recall(ours[:10_000], judge.real[:10_000])
+    found = precision_and_recall(ours[:PART], judge.real[:PART])
     yield Figure(f"precision.{name}", found.precision, "", f"precision, {about}")
     yield Figure(f"recall.{name}", found.recall, "", f"recall, {about}")
 
@@ -101,7 +108,11 @@ def copying(
     """Yield the median distance to the nearest training image, of samples and of test images."""
     n = 1000 // shrink
     distance, number = nearest(samples[:n], images.pixels, k=5)
-    save(viz.neighbours(samples[:10], images.pixels[number[:10]]), f"{name}-neighbours", shrink)
+    save(
+        viz.neighbours(samples[:10], images.pixels[number[:10]]),
+        f"{name.replace('.', '-')}-neighbours",
+        shrink,
+    )
     about = "median distance to the nearest training image, in levels of 256 a pixel"
     size = np.prod(images.shape) ** 0.5
     yield Figure(f"nearest.{name}", np.median(distance[:, 0]) / size, "", f"{about}: samples")
@@ -111,9 +122,15 @@ def copying(
 
 
 def unconditional(
-    name: str, label: str, shrink: int, particles: int, flips: bool = False, **settings
+    name: str,
+    label: str,
+    shrink: int,
+    particles: int,
+    samples: int | None = None,
+    flips: bool = False,
+    **settings,
 ) -> Iterator[Figure]:
-    """Yield what a flow to a data set takes and how good it is, and draw its samples."""
+    """Yield what a flow to a data set takes and how good its first samples are, and draw some."""
     images = available(name)
     if images is None:
         return
@@ -123,11 +140,11 @@ def unconditional(
     model, cost = fit(
         data.with_flips() if flips else data, n_particles=particles // shrink**2, **settings
     )
-    about = f"{particles:,} samples against {len(images):,} training images, {name}"
+    about = f"{particles:,} particles, {label}"
     yield Figure(f"minutes.{label}", cost.minutes, "min", f"the fit, {about}")
-    yield Figure(f"memory.{label}", cost.gib, "GiB", f"most memory during the fit, {name}")
-    samples = model.particles_
-    save(viz.grid(samples[:160]), label, shrink)
-    yield from judged(samples, data, label, about)
+    yield Figure(f"memory.{label}", cost.gib, "GiB", f"most memory during the fit, {about}")
+    x = model.particles_[:samples]
+    save(viz.grid(x[:160]), label.replace(".", "-"), shrink)
+    yield from judged(x, data, label, f"{len(x):,} samples to {len(data):,} images, {label}")
     test = None if name == "celeba" else available(name, "test")
-    yield from copying(samples, data, test, label, shrink)
+    yield from copying(x, data, test, label, shrink)

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 
-from benchmarks._images import unconditional
+from benchmarks._images import PART, unconditional
 from benchmarks.ledger import Figure
 
-PRESETS = {"quick": "cifar10.quick", "standard": "cifar10.standard", "best": "cifar10"}
+SETTINGS = {"particles": 50_000, "flips": True, "batch_size": 20_000}
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
-    """Yield figures of 50,000 samples, with the data and its mirror images."""
-    for preset, label in PRESETS.items() if shrink == 1 else [("quick", "cifar10.quick")]:
-        settings = {"schedule": preset, "batch_size": 20_000}
-        yield from unconditional("cifar10", label, shrink, 50_000, flips=True, **settings)
+    """Yield figures with the data and its mirror images: of all samples for the best preset."""
+    presets = {"quick": PART, "standard": PART, "best": None} if shrink == 1 else {"quick": PART}
+    for preset, samples in presets.items():
+        label = "cifar10" if preset == "best" else f"cifar10.{preset}"
+        yield from unconditional(
+            "cifar10", label, shrink, samples=samples, schedule=preset, **SETTINGS
+        )
