@@ -61,14 +61,14 @@ class Preset:
 GREY = {
     "quick": Preset(whole=60, middle=30, full=10),
     "standard": Preset(whole=300, middle=200, full=60),
-    "best": Preset(whole=1500, middle=1000, full=3000),
+    "best": Preset(whole=12_000, middle=8000, full=400),
 }
 COLOUR = {
     "quick": Preset(whole=60, middle=30, full=10),
     "standard": Preset(whole=300, middle=200, full=20),
-    "best": Preset(whole=1000, middle=1000, full=30),
+    "best": Preset(whole=1000, middle=800, full=30),
 }
-"""For the fast engine. Steps at full size help grey images for long, colour images soon no more."""
+"""For the fast engine. Steps at coarse levels help for long, at full size soon no more."""
 
 PRESETS = tuple(GREY)
 
