@@ -22,7 +22,7 @@ ROOMS = [
     "transport.sorted",
     "transport.kernels",
     "transport.histogram",
-    "transport.tails",
+    "transport.knots",
     "transport",
     "targets",
     "conditions",

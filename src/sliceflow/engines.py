@@ -31,7 +31,7 @@ from sliceflow.projections import (
 from sliceflow.pyramid import FullSize, LanczosLevel, Level, level_shape
 from sliceflow.schedules import Band, Stage
 from sliceflow.targets import Target
-from sliceflow.transport import CELLS, MOST_CELLS, HistogramMap, SortedMap, with_calm_tails
+from sliceflow.transport import CELLS, MOST_CELLS, HistogramMap, KnotMap, SortedMap
 
 AXES_ROWS = 1000
 """Rows of data from which the spectral axes of a stage are estimated."""
@@ -221,13 +221,13 @@ class Fast:
         return self.step_size
 
     def displace(self, zs: list[Tensor], p: Tensor, q: Tensor) -> None:
-        """Map the directions, in parallel; offline particles with calm tails."""
+        """Map the directions, in parallel; offline particles by a few knots."""
         particles, *offline = zs
 
         def displace(rows: slice) -> None:
             T = HistogramMap.between(p[rows], q[rows], self.cells)
             T.move(particles[rows])
             for z in offline:
-                with_calm_tails(T).move(z[rows])
+                KnotMap.of(T).move(z[rows])
 
         parallel(displace, shares(len(p)))

@@ -259,3 +259,51 @@ def displace_rows(z, low, high, slots, start, rise):
             chunk = z[i, begin : begin + CHUNK]
             positions(chunk, low[i], scale, slots[i], where)
             displace(chunk, where, start[i], rise[i])
+
+
+@kernel
+def locate(z, x, where):
+    """Write which of the knots x each value has reached, the last one; before the first, the first.
+
+    There are as many as a power of two, filled up with infinity: halving, in loops over all values.
+    """
+    for i in range(len(z)):
+        where[i] = 0
+    step = len(x) // 2
+    while step:
+        for i in range(len(z)):
+            j = np.int32(load(where, i) + np.int32(step))
+            here = look_up(x, np.uint32(j)) <= load(z, i)
+            store(where, i, j if here else load(where, i))
+        step //= 2
+
+
+@kernel
+def interpolate_rows(z, x, move_by):
+    """Replace each value by its displacement on the line between two knots; see `knots`."""
+    n = x.shape[1]
+    size = 1
+    while size < n - 1:
+        size *= 2
+    where, knots = np.empty(CHUNK, np.int32), np.full(size, np.float32(np.inf))
+    slope = np.empty(n - 1, np.float32)
+    for i in range(len(z)):
+        knots[: n - 1] = x[i, :-1]
+        slope[:] = (move_by[i, 1:] - move_by[i, :-1]) / np.maximum(
+            x[i, 1:] - x[i, :-1], np.float32(1e-30)
+        )
+        for begin in range(0, z.shape[1], CHUNK):
+            chunk = z[i, begin : begin + CHUNK]
+            locate(chunk, knots, where)
+            interpolate(chunk, where, x[i], move_by[i], slope)
+
+
+@kernel
+def interpolate(z, where, x, move_by, slope):
+    """Replace values at these knots by their displacement."""
+    low, high = x[0], x[-1]
+    for i in range(len(z)):
+        value, knot = load(z, i), np.uint32(load(where, i))
+        inside = min(max(value, low), high)
+        along = (inside - look_up(x, knot)) * look_up(slope, knot)
+        store(z, i, look_up(move_by, knot) + along + (inside - value))

@@ -1,4 +1,4 @@
-"""Maps for particles that they were not made from."""
+"""Maps of few knots, for particles that they were not made from."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from test_histogram import DISTRIBUTIONS, cauchy, displacement, drawn, gaussian, samples
 
-from sliceflow.transport import HistogramMap, with_calm_tails
+from sliceflow.transport import HistogramMap, KnotMap
 from sliceflow.transport.histogram import Counted
 
 
@@ -22,11 +22,31 @@ def test_means_of_parts(law):
         assert (np.abs(mean - part.mean(axis=1)) <= 0.01 * np.ptp(part, axis=1) + 1e-3).all()
 
 
+def between(p, q, parts=128):
+    return KnotMap.of(HistogramMap.between(p, q), parts)
+
+
+@pytest.mark.parametrize("parts", [2, 6, 32, 100])
+def test_it_is_numpys_interpolation(parts):
+    T = between(drawn(gaussian, 0, 3000), drawn(gaussian, 1, 3000), parts)
+    z = drawn(gaussian, 2, 2100) * 2
+    rows = zip(*(t.numpy() for t in (displacement(T, z), z, T.x, T.x + T.move_by)), strict=True)
+    for ours, row, x, y in rows:
+        np.testing.assert_allclose(ours, np.interp(row, x, y) - row, atol=1e-5)
+
+
+@given(p=samples(), q=samples())
+def test_compiled_or_not_bits_are_the_same(p, q):
+    T, z = between(p, q), torch.linspace(-2, 2, 500).expand(2, -1) * p.abs().amax()
+    not_contiguous = z.repeat_interleave(2, dim=1)[:, ::2]
+    T.move(not_contiguous)
+    assert torch.equal(displacement(T, z.contiguous()), not_contiguous)
+
+
 @given(p=samples(), q=samples())
 def test_it_is_monotone_and_stays_between_the_extremes(p, q):
     z = torch.linspace(-2, 2, 500).expand(2, -1) * p.abs().amax()
-    T = with_calm_tails(HistogramMap.between(p, q, 64))
-    mapped = displacement(T, z).double() + z.double()
+    mapped = displacement(between(p, q), z).double() + z.double()
     slack = 1e-5 * (mapped.abs().amax() + z.abs().amax())  # of subtracting z and adding it again
     assert (mapped.diff(dim=1) >= -slack).all()
     assert (mapped >= q.amin(dim=1, keepdim=True) - slack).all()
@@ -34,32 +54,20 @@ def test_it_is_monotone_and_stays_between_the_extremes(p, q):
 
 
 @pytest.mark.parametrize("law", DISTRIBUTIONS, ids=lambda law: law.__name__)
-def test_only_the_tails_change(law):
+def test_more_knots_come_nearer_to_the_map(law):
     p, q = drawn(gaussian, 0, 5000), drawn(law, 1, 5000)
     T = HistogramMap.between(p, q)
-    inner = p.sort(dim=1).values[:, 300:-300].contiguous()
-    assert torch.equal(displacement(with_calm_tails(T), inner), displacement(T, inner))
-
-
-def test_tails_move_as_they_do_on_average():
-    p, q = drawn(gaussian, 0, 5000), drawn(gaussian, 1, 5000)
-    T = HistogramMap.between(p, q)
-    tail = p.sort(dim=1).values[:, -250:].contiguous()
-    ours, theirs = (displacement(S, tail).mean(dim=1) for S in (with_calm_tails(T), T))
-    torch.testing.assert_close(ours, theirs, atol=0.02, rtol=0)
-
-
-def test_tails_are_lines():
-    p, q = drawn(gaussian, 0, 5000), drawn(gaussian, 1, 5000)
-    T = with_calm_tails(HistogramMap.between(p, q))
-    begin, end = p.quantile(torch.tensor([0.955, 0.995]), dim=1)[:, :, None]
-    along = torch.lerp(begin, end, torch.linspace(0, 1, 100))
-    assert displacement(T, along).diff(n=2, dim=1).abs().amax() < 1e-4
+    inner = p.sort(dim=1).values[:, 100:-100].contiguous()
+    few, many = (
+        (displacement(KnotMap.of(T, parts), inner) - displacement(T, inner)).abs().mean()
+        for parts in (16, 256)
+    )
+    assert many < 0.5 * few
 
 
 def test_chance_moves_others_less():
     """Between two samples of one law the right map is none at all."""
     p, q, new = (drawn(gaussian, seed, 2000) for seed in range(3))
     T = HistogramMap.between(p, q)
-    ours, theirs = (displacement(S, new).square().mean() for S in (with_calm_tails(T), T))
+    ours, theirs = (displacement(S, new).square().mean() for S in (KnotMap.of(T, 32), T))
     assert ours < 0.8 * theirs
