@@ -63,7 +63,7 @@ def save(table: np.ndarray, name: str, shrink: int, zoom: int = 2) -> None:
     """Draw a picture for the documents; a small run leaves them alone."""
     folder = PICTURES if shrink == 1 else Path(tempfile.gettempdir())
     folder.mkdir(parents=True, exist_ok=True)
-    viz.draw(table, zoom).save(folder / f"{name}.png")
+    viz.draw(table, zoom).save(folder / f"{name.replace('.', '-')}.png")
 
 
 @cache
@@ -108,11 +108,7 @@ def copying(
     """Yield the median distance to the nearest training image, of samples and of test images."""
     n = 1000 // shrink
     distance, number = nearest(samples[:n], images.pixels, k=5)
-    save(
-        viz.neighbours(samples[:10], images.pixels[number[:10]]),
-        f"{name.replace('.', '-')}-neighbours",
-        shrink,
-    )
+    save(viz.neighbours(samples[:10], images.pixels[number[:10]]), f"{name}-neighbours", shrink)
     about = "median distance to the nearest training image, in levels of 256 a pixel"
     size = np.prod(images.shape) ** 0.5
     yield Figure(f"nearest.{name}", np.median(distance[:, 0]) / size, "", f"{about}: samples")
@@ -144,7 +140,7 @@ def unconditional(
     yield Figure(f"minutes.{label}", cost.minutes, "min", f"the fit, {about}")
     yield Figure(f"memory.{label}", cost.gib, "GiB", f"most memory during the fit, {about}")
     x = model.particles_[:samples]
-    save(viz.grid(x[:160]), label.replace(".", "-"), shrink)
+    save(viz.grid(x[:160]), label, shrink)
     yield from judged(x, data, label, f"{len(x):,} samples to {len(data):,} images, {label}")
     test = None if name == "celeba" else available(name, "test")
     yield from copying(x, data, test, label, shrink)

@@ -60,7 +60,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     for number, (name, choice) in enumerate(CHOICES.items()):
         settings = usual | choice
         if shrink > 1:
-            settings |= {"n_particles": 100, "schedule": "quick", "start": 0.1}
+            settings |= {"n_particles": 100, "start": 0.1}
         model, cost = fit(data, **settings)
         fid = judge.fid_of(model.particles_[:2000])
         about = f"FID of 2,000 samples, CIFAR-10: {name}; {cost}"

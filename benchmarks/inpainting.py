@@ -54,7 +54,7 @@ def inpaint(name: str, half: str, train: Images, test: Images, shrink: int) -> I
     _, number = nearest(test.pixels[:, mask], train.pixels[:, mask])
     copied = distance(train.pixels[number[:, 0]], test.pixels, mask).mean()
     yield Figure(f"{label}.nearest", copied, "", f"{about}nearest training image to the truth")
-    save(viz.triptych(test.pixels[:8], mask, samples[:8, :6]), label.replace(".", "-"), shrink)
+    save(viz.triptych(test.pixels[:8], mask, samples[:8, :6]), label, shrink)
 
 
 def distance(a: np.ndarray, b: np.ndarray, mask: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from sliceflow.transport import histogram
 STEPS = 10
 PARTS = {
     "products": (tiles, "matmul", "matrix products"),
-    "tables": (histogram, "make_tables", "locating, counting, composing tables"),
+    "tables": (histogram.HistogramMap, "between", "locating, counting, composing tables"),
     "moves": (histogram, "displace_rows", "looking up displacements"),
     "project": (tiles.TileBlock, "project", "projecting, with products"),
     "lift": (tiles.TileBlock, "lift", "lifting, with products"),

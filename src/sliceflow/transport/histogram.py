@@ -81,6 +81,10 @@ class Grid:
         bucket = (tick >> 16).long()
         return (self.first.gather(1, bucket) << 16) + (tick & 0xFFFF) * self.size.gather(1, bucket)
 
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what the compiled kernels take."""
+        return self.low.numpy(), self.high.numpy(), self.slots.numpy()
+
     def edges(self) -> Tensor:
         """Return where each cell begins, and where the last one ends: (H, B + 1), in float64."""
         cells = torch.arange(len(self) + 1, device=self.low.device, dtype=torch.int32)
@@ -204,8 +208,7 @@ class Counted:
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return what the compiled kernels take: the grid's three arrays and the counts."""
-        low, high, slots = (t.numpy() for t in (self.grid.low, self.grid.high, self.grid.slots))
-        return low, high, slots, self.counts.numpy()
+        return *self.grid.arrays(), self.counts.numpy()
 
     def means(self, ends: Tensor) -> Tensor:
         """Return the mean of the values between ranks that end at these shares, (H, len − 1).
@@ -259,8 +262,8 @@ class HistogramMap:
     def move(self, z: Tensor) -> None:
         """Replace values (H, L) by their displacements T(z) − z."""
         if is_compiled(z):
-            grid = self.p.arrays()[:3]
-            displace_rows(z.numpy(), *grid, self.start.numpy(), self.rise.numpy())
+            grid, tables = self.p.grid.arrays(), (self.start.numpy(), self.rise.numpy())
+            displace_rows(z.numpy(), *grid, *tables)
             return
         where = self.p.grid.positions(z)
         cell, inside = (where >> 16).long(), (where & 0xFFFF) * z.new_tensor(2**-16)

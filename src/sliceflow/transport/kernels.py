@@ -279,6 +279,17 @@ def locate(z, x, where):
 
 
 @kernel
+def interpolate(z, where, x, move_by, slope):
+    """Replace values at these knots by their displacement."""
+    low, high = x[0], x[-1]
+    for i in range(len(z)):
+        value, knot = load(z, i), np.uint32(load(where, i))
+        inside = min(max(value, low), high)
+        along = (inside - look_up(x, knot)) * look_up(slope, knot)
+        store(z, i, look_up(move_by, knot) + along + (inside - value))
+
+
+@kernel
 def interpolate_rows(z, x, move_by):
     """Replace each value by its displacement on the line between two knots; see `knots`."""
     n = x.shape[1]
@@ -296,14 +307,3 @@ def interpolate_rows(z, x, move_by):
             chunk = z[i, begin : begin + CHUNK]
             locate(chunk, knots, where)
             interpolate(chunk, where, x[i], move_by[i], slope)
-
-
-@kernel
-def interpolate(z, where, x, move_by, slope):
-    """Replace values at these knots by their displacement."""
-    low, high = x[0], x[-1]
-    for i in range(len(z)):
-        value, knot = load(z, i), np.uint32(load(where, i))
-        inside = min(max(value, low), high)
-        along = (inside - look_up(x, knot)) * look_up(slope, knot)
-        store(z, i, look_up(move_by, knot) + along + (inside - value))
