@@ -12,10 +12,10 @@ QUICK = pyramid((3, 32, 32), "quick")
 
 
 def changed(fine: bool, times: float = 1, **change) -> tuple[Stage, ...]:
-    """Return the quick schedule with a change to the stages of full size, or to the others."""
+    """Return the quick schedule with a change to the stages above half size, or to the others."""
     return tuple(
         replace(stage, steps=round(stage.steps * times), **change)
-        if (stage.resolution == 32) == fine
+        if (stage.resolution > 16) == fine
         else stage
         for stage in QUICK
     )
@@ -23,24 +23,31 @@ def changed(fine: bool, times: float = 1, **change) -> tuple[Stage, ...]:
 
 def patches(*sides: int) -> tuple[Stage, ...]:
     """Return the quick schedule with other patches at full size."""
-    coarse = [stage for stage in QUICK if stage.resolution != 32]
-    return (*coarse, *(replace(QUICK[-1], patch=side) for side in sides))
+    below = [stage for stage in QUICK if stage.resolution < 32]
+    return (*below, *(replace(QUICK[-1], patch=side) for side in sides))
+
+
+def levels(*sides: int) -> tuple[Stage, ...]:
+    """Return the quick schedule with only these levels between 7×7 and full size."""
+    return tuple(stage for stage in QUICK if stage.resolution in (*range(8), *sides, 32))
 
 
 CHOICES = {
     "quick": {},
     "start N(0, 0.1²)": {"start": 0.1},
     "start N(0, 1)": {"start": 1.0},
-    "random directions below 32×32": {"schedule": changed(False, band=None)},
-    "bands of 3 alone below 32×32": {"schedule": changed(False, band=3)},
-    "axes alone below 32×32": {"schedule": changed(False, band=1)},
-    "random directions at 32×32": {"schedule": changed(True, band=None)},
-    "bands of 3 at 32×32": {"schedule": changed(True, band=3)},
+    "levels 8, 12, 16, 24": {"schedule": levels(8, 12, 16, 24)},
+    "levels 8, 16": {"schedule": levels(8, 16)},
+    "random directions up to 16×16": {"schedule": changed(False, band=None)},
+    "bands of 3 alone up to 16×16": {"schedule": changed(False, band=3)},
+    "axes alone up to 16×16": {"schedule": changed(False, band=1)},
+    "random directions above 16×16": {"schedule": changed(True, band=None)},
+    "bands of 3 above 16×16": {"schedule": changed(True, band=3)},
     "patches 7, 5, 3 at 32×32": {"schedule": patches(7, 5, 3)},
     "patches 3, 2 at 32×32": {"schedule": patches(3, 2)},
-    "shared maps at 32×32": {"schedule": changed(True, shared=True)},
-    "three times the steps below 32×32": {"schedule": changed(False, times=3)},
-    "three times the steps at 32×32": {"schedule": changed(True, times=3)},
+    "shared maps above 16×16": {"schedule": changed(True, shared=True)},
+    "three times the steps up to 16×16": {"schedule": changed(False, times=3)},
+    "three times the steps above 16×16": {"schedule": changed(True, times=3)},
     "step size 0.5": {"engine": Fast(step_size=0.5)},
     "M = 2,000": {"n_particles": 2_000},
     "M = 20,000": {"n_particles": 20_000},

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from benchmarks._images import available, fit, judged, save
 from benchmarks.ledger import Figure
 from sliceflow import Exact, viz
-from sliceflow.schedules import Preset, paper, pyramid
+from sliceflow.schedules import paper
 
 SETTINGS = {"n_particles": 5000, "batch_size": 10_000}
 
@@ -18,7 +18,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     images, settings = images[: len(images) // shrink**2], dict(SETTINGS)
     settings["n_particles"] //= shrink**2
     exact = {"engine": Exact(n_directions=1000 // shrink), "schedule": paper(28, 10 // shrink)}
-    fast = {"schedule": pyramid((1, 28, 28), Preset(3000 // shrink, 2000 // shrink, 300 // shrink))}
+    fast = {"schedule": "best" if shrink == 1 else "quick"}
     for name, chosen in (("exact", exact), ("fast", fast)):
         model, cost = fit(images, **settings, **chosen)
         yield Figure(f"minutes.paper.{name}", cost.minutes, "min", f"{name} engine, MNIST")

@@ -46,36 +46,39 @@ class Stage:
 
 @dataclass(frozen=True)
 class Preset:
-    """How many steps a pyramid has for each patch, by what the patch is.
+    """How many steps a pyramid has for each patch of a level: smaller levels cost less.
 
-    Levels up to 7×7 are one patch each; they cost next to nothing. Larger ones up to half the size
-    of the image have patches from large to small, so that what a large one leaves at its borders
-    is mended by the next. Then the image itself, where a step costs most, has the smallest.
+    Attributes
+    ----------
+    whole
+        For levels up to 7×7. Each is one patch.
+    coarse
+        For larger ones up to half the size of the image.
+    fine
+        For those above, and for the image itself.
     """
 
     whole: int
-    middle: int
-    full: int
+    coarse: int
+    fine: int
 
 
 GREY = {
-    "quick": Preset(whole=60, middle=30, full=10),
-    "standard": Preset(whole=300, middle=200, full=60),
-    "best": Preset(whole=12_000, middle=8000, full=400),
+    "quick": Preset(whole=60, coarse=30, fine=10),
+    "standard": Preset(whole=300, coarse=200, fine=60),
+    "best": Preset(whole=2000, coarse=800, fine=600),
 }
 COLOUR = {
-    "quick": Preset(whole=60, middle=30, full=10),
-    "standard": Preset(whole=300, middle=200, full=20),
-    "best": Preset(whole=1000, middle=800, full=30),
+    "quick": Preset(whole=60, coarse=30, fine=10),
+    "standard": Preset(whole=300, coarse=200, fine=20),
+    "best": Preset(whole=1000, coarse=500, fine=30),
 }
-"""For the fast engine. Steps at coarse levels help for long, at full size soon no more."""
+"""For the fast engine."""
 
 PRESETS = tuple(GREY)
 
-MIDDLE, FULL = (7, 5, 3), (5, 4, 3, 2)
-"""Sides of patches."""
-
-LEVELS = (8, 12, 16, 24, 32, 48, 64, 96, 128)
+COARSE, FINE, LAST = (7, 5, 3), (5, 3), (5, 4, 3, 2)
+"""Sides of patches, from large to small: what one leaves at its borders is mended by the next."""
 
 
 def pyramid(shape: tuple[int, ...], preset: str | Preset = "standard") -> tuple[Stage, ...]:
@@ -87,13 +90,25 @@ def pyramid(shape: tuple[int, ...], preset: str | Preset = "standard") -> tuple[
     """
     is_grey, n = shape[0] == 1, min(shape[1:])
     steps = preset if isinstance(preset, Preset) else (GREY if is_grey else COLOUR)[preset]
-    coarse, fine = (None, (1, None)) if is_grey else ((3, None), 1)
-    levels = [k for k in LEVELS if k <= n / 2]
+    coarse, fine = (None, (1, None)) if is_grey else ((1, 3, None), 1)
+    levels = _levels(n)
     return (
         *(Stage(steps.whole, k, band=coarse) for k in range(1, min(n, 7) + 1)),
-        *(Stage(steps.middle, k, s, band=coarse) for k in levels for s in MIDDLE),
-        *(Stage(steps.full, n, s, band=fine) for s in FULL if n > 7),
+        *(Stage(steps.coarse, k, s, band=coarse) for k in levels if k <= n / 2 for s in COARSE),
+        *(Stage(steps.fine, k, s, band=fine) for k in levels if k > n / 2 for s in FINE),
+        *(Stage(steps.fine, n, s, band=fine) for s in LAST if n > 7),
     )
+
+
+def _levels(n: int) -> list[int]:
+    """Return the sides of levels from 8×8 to below n×n, each about an eighth larger than the last.
+
+    The flow has to invent what a level adds to the one before: the less, the better it does.
+    """
+    levels = [8]
+    while levels[-1] < n:
+        levels.append(levels[-1] + max(2, levels[-1] // 8))
+    return levels[:-1]
 
 
 _SMALL = {k: (k,) for k in range(1, 8)}
