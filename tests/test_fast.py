@@ -219,6 +219,20 @@ def test_parts_of_the_data_are_all_as_large_and_all_drawn():
     assert sorted(sum(parts, ())) == list(range(50))
 
 
+@pytest.mark.parametrize(("stage", "n_parts"), [(Stage(20), 2), (Stage(20, 2), 1)])
+def test_a_stage_at_a_resolution_keeps_its_part(stage, n_parts):
+    data = torch.ones(4, 100)
+    data[:, 50:] = -1
+    flow, seen = Flow(ArrayTarget(data, batch_size=50), Unconditional(), (1, 2, 2), (stage,)), set()
+
+    def look(state):
+        flow.settle(state)
+        seen.add(int(state.particles.mean().sign()))
+
+    flow.run(flow.start(50), [look])
+    assert len(seen) == n_parts
+
+
 def test_neighbours_have_all_labels():
     labels = np.random.default_rng(0).choice(3, size=1000, p=[0.6, 0.3, 0.1])
     order = mixed(np.random.default_rng(1), labels)

@@ -26,6 +26,7 @@ class Draw(IntEnum):
     AXES = 8
     GAUSSIAN = 9
     ORDER = 10
+    PART = 11
 
 
 def generator(seed: int, draw: Draw, stage: int = 0, step: int = 0) -> np.random.Generator:

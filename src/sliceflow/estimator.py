@@ -76,8 +76,8 @@ class SlicedFlow(Parameters):
     fixed_directions : bool
         Draw directions once for each stage instead of for each step (Liutkus et al.).
     batch_size : int, optional
-        The most rows of data that a step sees: one of equal parts, drawn for each step. By default
-        all.
+        The most rows of data that a step sees: one of equal parts, drawn for each step or, at a
+        resolution, for each stage. By default all.
     n_cdf : int, optional
         The particles, drawn afresh, from which a step estimates their CDF. By default all.
     device : str or torch.device

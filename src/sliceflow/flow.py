@@ -197,8 +197,12 @@ class Flow:
         """Return what the steps of this stage share, made when it begins."""
         if state.stage not in self._settings:
             stage, like = self.schedule[state.stage], state.particles
-            level = self.engine.level(stage, self.shape, like)
-            target, rng = self.target.at(level), generator(self.seed, Draw.AXES, state.stage)
+            level, target = self.engine.level(stage, self.shape, like), self.target
+            if stage.resolution is not None:
+                # In many dimensions, other rows for each step would tear the particles to and fro
+                # by chance. In few, particles would gather at rows that stay.
+                target = target.part(generator(self.seed, Draw.PART, state.stage))
+            target, rng = target.at(level), generator(self.seed, Draw.AXES, state.stage)
             law = self.engine.directions(stage, self.shape, self.condition, target, rng)
             self._settings[state.stage] = Setting(level, target, law)
         return self._settings[state.stage]

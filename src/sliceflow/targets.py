@@ -1,7 +1,7 @@
 """The target of a flow: an object that gives batches of data, so that it need not fit in memory."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 import numpy as np
@@ -17,6 +17,9 @@ class Target(Protocol):
     @property
     def device(self) -> torch.device:
         """Where the rows are."""
+
+    def part(self, rng: np.random.Generator) -> Self:
+        """Return as much of this target as a step may see, drawn at random."""
 
     def batch(self, rng: np.random.Generator) -> Tensor:
         """Return the rows that one step sees, with shape (D, N)."""
@@ -48,18 +51,23 @@ class ArrayTarget:
         """Where the rows are."""
         return self.z.device
 
-    def batch(self, rng: np.random.Generator) -> Tensor:
-        """Return all rows, or a part of them drawn at random."""
+    def part(self, rng: np.random.Generator) -> Self:
+        """Return all of it, or a part drawn at random."""
         n = self.z.shape[1]
         parts = 1 if self.batch_size is None else math.ceil(n / self.batch_size)
         part = rng.integers(parts)
-        return self._spread(rng, self.z[:, part * n // parts : (part + 1) * n // parts])
+        z = self.z[:, part * n // parts : (part + 1) * n // parts]
+        return replace(self, z=z, batch_size=None)
+
+    def batch(self, rng: np.random.Generator) -> Tensor:
+        """Return the rows of a part."""
+        return self.part(rng)._spread(rng)
 
     def at(self, level: Level) -> Self:
         """Return this target in the coordinates of a level."""
         z = level.enter(self.z)
         below = len(self.z) - self.n_pixels
-        return type(self)(z, self.batch_size, len(z) - below if self.n_pixels else 0)
+        return replace(self, z=z, n_pixels=len(z) - below if self.n_pixels else 0)
 
     def draw(self, rng: np.random.Generator, n: int) -> Tensor:
         """Draw n rows: all of them as often as n allows, then some neighbours.
@@ -72,16 +80,17 @@ class ArrayTarget:
         index = (np.arange(n) + rng.integers(self.z.shape[1])) % self.z.shape[1]
         return self.z[:, torch.from_numpy(rng.permutation(index)).to(self.z.device)]
 
-    def _spread(self, rng: np.random.Generator, z: Tensor) -> Tensor:
-        """Add uniform noise of ±1/256 to the pixels.
+    def _spread(self, rng: np.random.Generator) -> Tensor:
+        """Return the rows, with uniform noise of ±1/256 on the pixels.
 
         Each coordinate has other neighbours of one line of noise, which is short enough to stay
         in the cache: a number for each pixel would take as long to draw as the rest of the step.
         In the orthonormal coordinates of a level, noise of the pixels has the same deviation.
         """
-        if not self.n_pixels:
+        z, rows = self.z, self.n_pixels
+        if not rows:
             return z
-        rows, columns = self.n_pixels, z.shape[1]
+        columns = z.shape[1]
         apart = int(rng.integers(64, 128))
         line = rng.uniform(-1 / 256, 1 / 256, columns + rows * apart).astype(np.float32)
         noise = torch.from_numpy(line).to(z).as_strided((rows, columns), (apart, 1))
