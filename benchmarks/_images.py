@@ -30,15 +30,6 @@ PART = 10_000
 """Samples that are enough for a figure to compare, where all of them would take long."""
 
 
-def available(name: str, split: str = "train") -> Images | None:
-    """Return a data set, or say why there is none."""
-    try:
-        return load(name, split)
-    except OSError as error:
-        print(f"  {error}: skipped")
-        return None
-
-
 @dataclass(frozen=True)
 class Cost:
     """What a fit took: time, and the most memory that the process had."""
@@ -127,9 +118,7 @@ def unconditional(
     **settings,
 ) -> Iterator[Figure]:
     """Yield what a flow to a data set takes and how good its first samples are, and draw some."""
-    images = available(name)
-    if images is None:
-        return
+    images = load(name)
     data = images[: len(images) // shrink**2]
     if shrink > 1:  # a covariance takes longer than all the rest
         settings |= {"schedule": "quick", "start": 0.1}
@@ -142,5 +131,5 @@ def unconditional(
     x = model.particles_[:samples]
     save(viz.grid(x[:160]), label, shrink)
     yield from judged(x, data, label, f"{len(x):,} samples to {len(data):,} images, {label}")
-    test = None if name == "celeba" else available(name, "test")
+    test = None if name == "celeba" else load(name, "test")
     yield from copying(x, data, test, label, shrink)

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import torch
 
-from benchmarks._images import available
 from benchmarks.ledger import Figure
 from sliceflow import ArrayTarget, Fast, Flow, Noise, Unconditional
+from sliceflow.data import load
 from sliceflow.metrics import sliced_wasserstein
 from sliceflow.schedules import Preset, pyramid
 
@@ -15,9 +15,7 @@ M, SHAPE = 10_000, (1, 28, 28)
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield sliced distances of the particles to 10,000 images that the flow does not see."""
-    images = available("mnist")
-    if images is None:
-        return
+    images = load("mnist")
     levels = torch.from_numpy(images.pixels.reshape(-1, 784).T.copy())
     noise = torch.rand(levels.shape, generator=torch.Generator().manual_seed(0))
     data, unseen = ((levels + noise) / 128 - 1).split([50_000, 10_000], dim=1)

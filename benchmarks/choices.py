@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from benchmarks._images import Judge, available, fit
+from benchmarks._images import Judge, fit
 from benchmarks.ledger import Figure
 from sliceflow import Fast
+from sliceflow.data import load
 from sliceflow.schedules import Stage, pyramid
 
 QUICK = pyramid((3, 32, 32), "quick")
@@ -58,10 +59,7 @@ CHOICES = {
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield FID of 2,000 samples each."""
-    images = available("cifar10")
-    if images is None:
-        return
-    images = images[: 50_000 // shrink**2]
+    images = load("cifar10")[: 50_000 // shrink**2]
     judge, data = Judge(images), images.with_flips()
     usual = {"schedule": QUICK, "n_particles": 5_000, "batch_size": 20_000}
     for number, (name, choice) in enumerate(CHOICES.items()):

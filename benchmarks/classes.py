@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from benchmarks._images import available, fit, save
+from benchmarks._images import fit, save
 from benchmarks.ledger import Figure
 from sliceflow import viz
-from sliceflow.data import Images
+from sliceflow.data import Images, load
 from sliceflow.metrics import Classifier
 
 
@@ -29,9 +29,7 @@ CASES = (
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield agreement with the label that was asked for, and draw a row for each class."""
     for case in CASES if shrink == 1 else CASES[:1]:
-        images, test = available(case.data), available(case.data, "test")
-        if images is None or test is None:
-            continue
+        images, test = load(case.data), load(case.data, "test")
         images = images[: len(images) // shrink**2]
         judge = Classifier(case.epochs).fit(images.pixels, images.labels)
         seen = (judge.predict(test.pixels) == test.labels).mean()

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from benchmarks._images import available, fit, judged, save
+from benchmarks._images import fit, judged, save
 from benchmarks.ledger import Figure
 from sliceflow import Exact, viz
+from sliceflow.data import load
 from sliceflow.schedules import paper
 
 SETTINGS = {"n_particles": 5000, "batch_size": 10_000}
@@ -12,9 +13,7 @@ SETTINGS = {"n_particles": 5000, "batch_size": 10_000}
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield minutes and FID of both, each with 5,000 particles."""
-    images = available("mnist")
-    if images is None:
-        return
+    images = load("mnist")
     images, settings = images[: len(images) // shrink**2], dict(SETTINGS)
     settings["n_particles"] //= shrink**2
     exact = {"engine": Exact(n_directions=1000 // shrink), "schedule": paper(28, 10 // shrink)}

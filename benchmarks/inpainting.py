@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks._images import available, fit, save
+from benchmarks._images import fit, save
 from benchmarks.ledger import Figure
 from sliceflow import viz
-from sliceflow.data import Images
+from sliceflow.data import Images, load
 from sliceflow.metrics import nearest
 
 NAMES = ("mnist", "fashion-mnist", "cifar10", "celeba")
@@ -18,18 +18,16 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield distances in levels of 256 a pixel, over what is missing; draw some images."""
     for name in NAMES if shrink == 1 else NAMES[:1]:
         train, test = split(name)
-        if train is None or test is None:
-            continue
         for half in ("left", "top"):
             yield from inpaint(name, half, train[: 20_000 // shrink], test[: 100 // shrink], shrink)
 
 
-def split(name: str) -> tuple[Images | None, Images | None]:
+def split(name: str) -> tuple[Images, Images]:
     """Return training and test images; of CelebA, where there may be no others, the last ones."""
-    train = available(name)
-    if name != "celeba" or train is None:
-        return train, available(name, "test")
-    return train[:-500], train[-500:]
+    train = load(name)
+    if name == "celeba":
+        return train[:-500], train[-500:]
+    return train, load(name, "test")
 
 
 def inpaint(name: str, half: str, train: Images, test: Images, shrink: int) -> Iterator[Figure]:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from benchmarks._images import Judge, available
+from benchmarks._images import Judge
 from benchmarks.ledger import Figure
 from sliceflow import ArrayTarget, Flow, Gaussian, Unconditional
-from sliceflow.data import Images, to_bytes
+from sliceflow.data import Images, load, to_bytes
 from sliceflow.pyramid import LanczosLevel
 from sliceflow.schedules import pyramid
 
@@ -17,10 +17,7 @@ M = 3000
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield FID of 3,000 images; the same number of untouched ones is the floor."""
-    train, test = available("cifar10"), available("cifar10", "test")
-    if train is None or test is None:
-        return
-    train, test = train[: 50_000 // shrink**2], test[: M // shrink]
+    train, test = load("cifar10")[: 50_000 // shrink**2], load("cifar10", "test")[: M // shrink]
     judge, target = Judge(train), mirrored(train)
 
     def fid(x: Tensor) -> float:
