@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch.special import expit, ndtr
 
-from sliceflow import ArrayTarget, Columns, Exact, Flow, Stage, State, Unconditional
+from sliceflow import ArrayTarget, Columns, Exact, Flow, Stage, Unconditional
 from sliceflow.metrics import sliced_wasserstein
 
 FAR, NEAR, WIDTH = 1.0, 0.75, 0.25
@@ -37,7 +37,8 @@ def trajectory(condition, start, data, steps):
     d = 2 - condition.l
     engine = Exact(DIRECTIONS, ETA)
     flow = Flow(ArrayTarget(data), condition, (d,), (Stage(max(steps)),), engine)
-    state, seen = State(start.clone(), start[:, :0]), {0: start.clone()}
+    state, seen = flow.start(2), {0: start.clone()}
+    state.swarms = [start.clone(), start[:, :0]]
 
     def keep(state):
         seen[state.step or max(steps)] = state.particles.clone()

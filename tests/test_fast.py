@@ -1,7 +1,7 @@
 """The fast engine: orthonormal, the same flow as the exact maps give, the same bits however run."""
 
 import multiprocessing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from sliceflow._random import Draw, generator
 from sliceflow._threads import parallel
 from sliceflow.conditions import Label, Unconditional
 from sliceflow.engines import Fast
-from sliceflow.flow import Flow, State
+from sliceflow.flow import Flow
 from sliceflow.metrics import sliced_wasserstein
 from sliceflow.projections import tiles
 from sliceflow.schedules import Stage, pyramid
@@ -37,7 +37,7 @@ SCHEDULE = (
 class ExactMaps(Fast):
     """Fast, but with maps from sorted values."""
 
-    def displace(self, zs, p, q):
+    def displace(self, zs, p, q, knots=None):
         T = SortedMap.between(p, q)
         for z in zs:
             T.move(z)
@@ -60,7 +60,7 @@ def image_flow(condition="none", schedule=SCHEDULE, n=1500, **settings):
 
 def first_directions(flow, state):
     """Return the directions of the first step."""
-    law = flow._setting(state).law
+    law = flow.setting(state).law
     return flow.engine.draw(law, generator(flow.seed, Draw.DIRECTIONS), state.particles)
 
 
@@ -69,7 +69,7 @@ def test_a_step_matches_every_marginal(stage):
     """Two-sample Kolmogorov-Smirnov, below its 1 % critical value along every direction."""
     flow = image_flow(schedule=(stage, Stage(1)), n=4000)
     state = flow.start(2000)
-    A, level = first_directions(flow, state), flow._setting(state).level
+    A, level = first_directions(flow, state), flow.setting(state).level
     flow.step(state)
     u, w = level.enter(state.particles), level.enter(flow.target.z)
     critical = 1.628 * (1 / 2000 + 1 / 4000) ** 0.5
@@ -131,7 +131,7 @@ def test_a_stopped_flow_goes_on_with_the_same_bits(condition, steps):
     for _ in range(steps):
         flow.step(state)
     inner = None if state.inner is None else [u.clone() for u in state.inner]
-    saved = State(state.particles.clone(), state.offline.clone(), state.stage, state.step, inner)
+    saved = replace(state, swarms=[x.clone() for x in state.swarms], inner=inner)
     assert torch.equal(image_flow(condition).run(saved).particles, whole)
 
 
@@ -152,7 +152,7 @@ def test_offline_particles_ride_along(condition):
     """They do not disturb, and in a step twins of particles move as these do, about."""
     flow = image_flow(condition, schedule=(Stage(1, 12, 3),))
     state = flow.start(1500)
-    start, state.offline = state.particles.clone(), state.particles.clone()
+    start, state.swarms[1] = state.particles.clone(), state.particles.clone()
     flow.run(state)
     assert torch.equal(state.particles, bits(flow, 1500))
     way, apart = ((state.particles - x).square().mean().sqrt() for x in (start, state.offline))
@@ -173,7 +173,7 @@ def test_what_a_level_does_not_see_stays():
     """A coarse stage moves particles within its level, and no finer detail."""
     flow = image_flow(schedule=(Stage(3, 4, 2),))
     state = flow.start(300)
-    level, x = flow._setting(state).level, state.particles.clone()
+    level, x = flow.setting(state).level, state.particles.clone()
     flow.run(state)
     detail = [z - level.leave(level.enter(z)) for z in (x, state.particles)]
     torch.testing.assert_close(*detail, atol=1e-5, rtol=0)

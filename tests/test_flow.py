@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from sliceflow._random import Draw, generator
 from sliceflow.conditions import Columns, Label, Observed, Unconditional
 from sliceflow.engines import Exact, chunk_size
-from sliceflow.flow import Flow, State
+from sliceflow.flow import Flow
 from sliceflow.projections import BLOCK
 from sliceflow.schedules import Stage
 from sliceflow.targets import ArrayTarget
@@ -142,7 +143,7 @@ def test_algorithm_1_with_local_directions(seed):
     x, y = np.split(data.T.numpy(), [72], axis=1)
     for number, stage in enumerate(schedule):
         rng = generator(seed, Draw.DIRECTIONS, number)
-        A = flow.engine.directions(stage, shape, condition, flow.target, rng).draw(rng, 5, data)
+        A = flow.engine.directions(stage, shape, condition, None).draw(rng, 5, data)
         thetas = A.lift(torch.eye(5, dtype=torch.float64)).T.numpy()[None]  # [θ_x, ξ θ_y]
         if isinstance(condition, Observed):
             X = oracles.inpaint(X, condition.mask.numpy(), x, thetas, 5)
@@ -217,7 +218,7 @@ def test_a_stopped_flow_goes_on_with_the_same_bits(condition):
     state = flow.start(30)
     flow.step(state)
     flow.step(state)
-    saved = State(state.particles.clone(), state.offline.clone(), state.stage, state.step)
+    saved = replace(state, swarms=[x.clone() for x in state.swarms])
     resumed = small_flow(condition, **settings).run(saved)
     assert torch.equal(resumed.particles, whole)
     assert (resumed.stage, resumed.step) == (2, 0)
@@ -232,7 +233,7 @@ def test_offline_particles_do_not_disturb(condition):
 def test_an_offline_twin_moves_with_its_particle():
     flow = small_flow("label")
     state = flow.start(30)
-    state.offline = state.particles[:, :5].clone()
+    state.swarms[1] = state.particles[:, :5].clone()
     flow.run(state)
     torch.testing.assert_close(state.offline, state.particles[:, :5])
 

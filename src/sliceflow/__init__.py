@@ -1,9 +1,11 @@
 """Nonparametric generative modelling with sliced-Wasserstein flows."""
 
 from sliceflow.conditions import Columns, Label, Observed, Unconditional
+from sliceflow.course import State
 from sliceflow.engines import Exact, Fast
 from sliceflow.estimator import SlicedFlow
-from sliceflow.flow import Flow, State
+from sliceflow.flow import Flow
+from sliceflow.model import FlowModel
 from sliceflow.schedules import Stage
 from sliceflow.starts import Gaussian, Noise
 from sliceflow.targets import ArrayTarget, Target
@@ -16,6 +18,7 @@ __all__ = [
     "Exact",
     "Fast",
     "Flow",
+    "FlowModel",
     "Gaussian",
     "Label",
     "Noise",

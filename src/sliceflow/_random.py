@@ -34,6 +34,11 @@ def generator(seed: int, draw: Draw, stage: int = 0, step: int = 0) -> np.random
     return np.random.default_rng((seed, stage, step, int(draw)))
 
 
+def child(seed: int, number: int) -> int:
+    """Return the seed of one of many that have a seed in common."""
+    return int(np.random.SeedSequence((seed, number)).generate_state(1, np.uint64)[0])
+
+
 def normal(rng: np.random.Generator, like: Tensor) -> Tensor:
     """Draw particles from N(0, I), with the shape (d, M), dtype and device of ``like``.
 

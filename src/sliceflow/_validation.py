@@ -35,6 +35,10 @@ class Kind:
         x = x.to(self.device or "cpu", self.dtype).contiguous()
         return x.numpy() if self.device is None else x
 
+    def joined(self, parts: list[Any]) -> Any:
+        """Return such arrays as one."""
+        return np.concatenate(parts) if self.device is None else torch.cat(parts)
+
 
 def is_bytes(x: Any) -> bool:
     """Return whether x is images as they are stored: values from 0 to 255 in bytes."""

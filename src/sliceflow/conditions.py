@@ -37,6 +37,11 @@ class Condition(ABC):
     def split(self, z: Tensor) -> tuple[Tensor, Tensor | None]:
         """Return x and y of joined particles."""
 
+    def set_free(self, z: Tensor, x: Tensor) -> None:
+        """Write x, (d, M), where joined particles z are free."""
+        joined = torch.cat([x, z[len(x) :]])
+        z[self.free] = joined[self.free]
+
     def initial(self, target: Target, rng: np.random.Generator, n: int) -> Tensor:
         """Draw n particles whose frozen part follows the data; their free part is not used."""
         return target.draw(rng, n)

@@ -31,7 +31,7 @@ from sliceflow.projections import (
 from sliceflow.pyramid import FullSize, LanczosLevel, Level, level_shape
 from sliceflow.schedules import Band, Stage
 from sliceflow.targets import Target
-from sliceflow.transport import CELLS, MOST_CELLS, HistogramMap, KnotMap, SortedMap
+from sliceflow.transport import CELLS, KNOTS, MOST_CELLS, HistogramMap, KnotMap, SortedMap
 
 AXES_ROWS = 1000
 """Rows of data from which the spectral axes of a stage are estimated."""
@@ -43,15 +43,15 @@ class Engine(Protocol):
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
         """Return the level at which the particles are while the stage lasts."""
 
+    def axes(
+        self, stage: Stage, shape: tuple[int, ...], target: Target, rng: np.random.Generator
+    ) -> Tensor | None:
+        """Return what the stage's directions owe to the data at its level: axes (P, P), if any."""
+
     def directions(
-        self,
-        stage: Stage,
-        shape: tuple[int, ...],
-        condition: Condition,
-        target: Target,
-        rng: np.random.Generator,
+        self, stage: Stage, shape: tuple[int, ...], condition: Condition, axes: Tensor | None
     ) -> Any:
-        """Return the law of the stage's directions, for x of this shape and data at the level."""
+        """Return the law of the stage's directions, for x of this shape."""
 
     def draw(self, law: Any, rng: np.random.Generator, like: Tensor) -> Operator:
         """Draw the directions of a step, of the dtype and on the device of ``like``."""
@@ -59,10 +59,13 @@ class Engine(Protocol):
     def weight(self, law: Any) -> float:
         """Return by what the displacement along each direction is multiplied."""
 
-    def displace(self, zs: list[Tensor], p: Tensor, q: Tensor) -> None:
+    def displace(
+        self, zs: list[Tensor], p: Tensor, q: Tensor, knots: int | None = None
+    ) -> KnotMap | None:
         """Replace values z by T(z) − z, with the map T from values p to values q of each row.
 
-        The first z are those of the particles, others those of offline ones.
+        The first z are those of the particles, others those of offline ones. If asked for, return
+        T by so many knots.
         """
 
 
@@ -97,13 +100,13 @@ class Exact:
         """Return full size: the directions are upsampled themselves."""
         return FullSize()
 
+    def axes(
+        self, stage: Stage, shape: tuple[int, ...], target: Target, rng: np.random.Generator
+    ) -> None:
+        """Return None: the directions owe nothing to the data."""
+
     def directions(
-        self,
-        stage: Stage,
-        shape: tuple[int, ...],
-        condition: Condition,
-        target: Target,
-        rng: np.random.Generator,
+        self, stage: Stage, shape: tuple[int, ...], condition: Condition, axes: Tensor | None
     ) -> Sphere | Local:
         """Return uniform directions or, at a resolution, patches."""
         l, amplifier = condition.l, condition.amplifier
@@ -122,13 +125,17 @@ class Exact:
         default = default_step_size(law.reach, self.n_directions)
         return (default if self.step_size is None else self.step_size) / self.n_directions
 
-    def displace(self, zs: list[Tensor], p: Tensor, q: Tensor) -> None:
+    def displace(
+        self, zs: list[Tensor], p: Tensor, q: Tensor, knots: int | None = None
+    ) -> KnotMap | None:
         """Map as many directions at a time as have room in ``memory``."""
         chunk = chunk_size(self.memory, sum(z.shape[1] for z in zs), q.shape[1])
+        record = None if knots is None else KnotMap.of(HistogramMap.between(p, q), knots)
         for rows in slices(len(p), chunk):
             T = SortedMap.between(p[rows], q[rows])
             for z in zs:
                 T.move(z[rows])
+        return record
 
 
 def default_step_size(d: int, h: int) -> float:
@@ -178,39 +185,33 @@ class Fast:
         channels, height, width = shape
         return LanczosLevel.orthonormal_at((channels, height, width), stage.resolution, like)
 
+    def axes(
+        self, stage: Stage, shape: tuple[int, ...], target: Target, rng: np.random.Generator
+    ) -> Tensor | None:
+        """Return the principal axes of the data's patches, if a band of the stage is of them."""
+        if stage.band is None:
+            return None
+        at_level, patch = _tile(stage, shape)
+        return spectral_axes(target.draw(rng, AXES_ROWS), at_level, patch)
+
     def directions(
-        self,
-        stage: Stage,
-        shape: tuple[int, ...],
-        condition: Condition,
-        target: Target,
-        rng: np.random.Generator,
+        self, stage: Stage, shape: tuple[int, ...], condition: Condition, axes: Tensor | None
     ) -> Tiles:
         """Return tiles or, where a patch is the level, all of it, with the stage's basis."""
-        k, patch, at_level = stage.resolution, None, shape
-        if k is not None:
-            channels, height, width = shape
-            at_level = level_shape((channels, height, width), k)
-            patch = stage.patch if stage.patch and stage.patch < k else None
-        basis = self._basis(stage.band, at_level, patch, target, rng)
-        amplifier = condition.amplifier
-        if k is None and condition.l:  # as long as θ_y is, on average, where θ is uniform
+        at_level, patch = _tile(stage, shape)
+        p, amplifier = shape[0] * patch**2 if patch else math.prod(at_level), condition.amplifier
+        if stage.resolution is None and condition.l:  # as long as θ_y is where θ is uniform
             amplifier *= (condition.l / math.prod(shape)) ** 0.5
+        bands = stage.band if isinstance(stage.band, tuple) else (stage.band,)
+        bases = tuple(self._basis(band, p, axes) for band in bands)
+        basis = AnyOf(bases) if len(bases) > 1 else bases[0]
         return Tiles(at_level, patch, basis, stage.shared, condition.l, amplifier)
 
-    def _basis(
-        self,
-        band: Band | tuple[Band, ...],
-        shape: tuple[int, ...],
-        patch: int | None,
-        target: Target,
-        rng: np.random.Generator,
-    ) -> Basis:
-        if isinstance(band, tuple):
-            return AnyOf(tuple(self._basis(b, shape, patch, target, rng) for b in band))
+    def _basis(self, band: Band, p: int, axes: Tensor | None) -> Basis:
         if band is None:
-            return Rotation(shape[0] * patch**2 if patch else math.prod(shape))
-        return Bands(spectral_axes(target.draw(rng, AXES_ROWS), shape, patch), band)
+            return Rotation(p)
+        assert axes is not None
+        return Bands(axes, band)
 
     def draw(self, law: Tiles, rng: np.random.Generator, like: Tensor) -> Operator:
         """Draw an offset and a basis."""
@@ -220,14 +221,27 @@ class Fast:
         """Return the step size: orthonormal directions are not averaged."""
         return self.step_size
 
-    def displace(self, zs: list[Tensor], p: Tensor, q: Tensor) -> None:
+    def displace(
+        self, zs: list[Tensor], p: Tensor, q: Tensor, knots: int | None = None
+    ) -> KnotMap | None:
         """Map the directions, in parallel; offline particles by a few knots."""
         particles, *offline = zs
 
-        def displace(rows: slice) -> None:
+        def displace(rows: slice) -> KnotMap | None:
             T = HistogramMap.between(p[rows], q[rows], self.cells)
             T.move(particles[rows])
             for z in offline:
-                KnotMap.of(T).move(z[rows])
+                KnotMap.of(T, KNOTS).move(z[rows])
+            return None if knots is None else KnotMap.of(T, knots)
 
-        parallel(displace, shares(len(p)))
+        return KnotMap.joined([T for T in parallel(displace, shares(len(p))) if T is not None])
+
+
+def _tile(stage: Stage, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int | None]:
+    """Return the shape of x at the level and the side of a tile, None if that is all of x."""
+    k = stage.resolution
+    if k is None:
+        return shape, None
+    channels, height, width = shape
+    patch = stage.patch if stage.patch and stage.patch < k else None
+    return level_shape((channels, height, width), k), patch

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,9 +16,6 @@ from sliceflow._validation import (
     check_columns,
     check_device,
     check_flag,
-    check_given_columns,
-    check_given_labels,
-    check_given_rows,
     check_integer,
     check_labels,
     check_mask,
@@ -33,8 +29,10 @@ from sliceflow._validation import (
     is_columns,
 )
 from sliceflow.conditions import Columns, Condition, Label, Observed, Unconditional
+from sliceflow.course import State
 from sliceflow.engines import Engine, Exact, Fast
-from sliceflow.flow import Flow, State
+from sliceflow.flow import Flow, Precision
+from sliceflow.model import FlowModel
 from sliceflow.progress import Progress
 from sliceflow.schedules import PRESETS, Stage, pyramid
 from sliceflow.starts import Gaussian, Noise, Start
@@ -44,9 +42,10 @@ from sliceflow.targets import ArrayTarget, balanced, mixed
 class SlicedFlow(Parameters):
     """Sample p(x) or p(x | y) by moving particles with a sliced-Wasserstein flow.
 
-    The data is the model: nothing is trained. `fit` moves ``n_particles`` from noise onto the
-    data; `sample` moves new ones along with them, so it takes as long as `fit`. Columns of tables
-    are brought to mean 0 and standard deviation 1 first, and back in the end; pixels are not.
+    Nothing is trained: `fit` moves ``n_particles`` from noise onto the data and records how each
+    step moves them; `sample` moves new ones the same way, which takes much less time. Columns of
+    tables are brought to mean 0 and standard deviation 1 first, and back in the end; pixels are
+    not.
 
     Parameters
     ----------
@@ -80,6 +79,9 @@ class SlicedFlow(Parameters):
         resolution, for each stage. By default all.
     n_cdf : int, optional
         The particles, drawn afresh, from which a step estimates their CDF. By default all.
+    knots : int or None
+        How finely the map of each direction is recorded, for `sample`: more knots take more memory
+        and come nearer to it. None records nothing: then there are only the particles of the fit.
     device : str or torch.device
         Where to work.
     random_state : int, NumPy generator or None
@@ -98,6 +100,8 @@ class SlicedFlow(Parameters):
         The labels that occur in y, if it is labels.
     flow_ : Flow
         The flow, ready to be run again.
+    model_ : FlowModel or None
+        The recorded flow, which needs no data to be sampled from.
     seed_ : int
         The seed used.
     n_features_in_ : int
@@ -129,6 +133,7 @@ class SlicedFlow(Parameters):
         fixed_directions: bool = False,
         batch_size: int | None = None,
         n_cdf: int | None = None,
+        knots: int | None = 64,
         device: str | torch.device = "cpu",
         random_state: Any = None,
         verbose: bool = False,
@@ -144,6 +149,7 @@ class SlicedFlow(Parameters):
         self.fixed_directions = fixed_directions
         self.batch_size = batch_size
         self.n_cdf = n_cdf
+        self.knots = knots
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -169,11 +175,13 @@ class SlicedFlow(Parameters):
         scaling = Scaling.of(z, _columns(shape, condition), pixels)
         flow = self._flow(scaling.forward(z), int(pixels.sum()), condition, shape, seed)
         state = self._run(flow, flow.start(m))
+        kind = Kind.of(x)
         # Set only now: a fit that fails leaves a fitted model as it was.
-        self.flow_, self.classes_, self.seed_, self.n_particles_ = flow, classes, seed, m
-        self._kind, self._scaling, self.n_features_in_ = Kind.of(x), scaling, math.prod(shape)
+        self.flow_, self.classes_, self.seed_ = flow, classes, seed
+        self.n_features_in_ = math.prod(shape)
+        self.model_ = FlowModel.of(flow, state, scaling, kind, classes) if state.record else None
         particles, conditions = condition.split(scaling.back(state.particles))
-        self.particles_ = self._kind.back(particles.T.reshape(-1, *shape))
+        self.particles_ = kind.back(particles.T.reshape(-1, *shape))
         self.conditions_ = None if conditions is None else self._conditions_back(conditions, y)
         return self
 
@@ -191,17 +199,11 @@ class SlicedFlow(Parameters):
             The seed of these samples. By default that of the fit, so that the same call gives
             the same samples.
         """
-        if not hasattr(self, "flow_"):
+        if not hasattr(self, "model_"):
             raise ValueError("this SlicedFlow is not fitted: call fit(x) or fit(x, y) first")
-        n = check_integer("n", n, 1)
-        seed = self.seed_ if random_state is None else check_seed(random_state)
-        flow = replace(self.flow_, offline_seed=seed)
-        z, free = self._given(n, y), flow.condition.free
-        offline = self._scaling.forward(z).to(flow.target.device)
-        state = self._run(flow, flow.start(self.n_particles_, offline))
-        z[free] = self._scaling.back(state.offline)[free]  # the rest comes back as it was given
-        x, _ = flow.condition.split(z)
-        return self._kind.back(x.T.reshape(-1, *flow.shape))
+        if self.model_ is None:
+            raise ValueError("this fit was not recorded: pass knots=64 and fit again to sample")
+        return self.model_.sample(n, y, random_state)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this estimator takes. Only scikit-learn calls it."""
@@ -214,6 +216,7 @@ class SlicedFlow(Parameters):
     ) -> Flow:
         """Check the parameters and make the flow for this data, (D, N)."""
         batch_size = check_optional_integer("batch_size", self.batch_size, 2)
+        knots = check_optional_integer("knots", self.knots, 2)
         rng, labels = generator(seed, Draw.ORDER), _strata(data, condition)
         if check_flag("balanced", self.balanced):
             rows = balanced(rng, labels)
@@ -229,6 +232,7 @@ class SlicedFlow(Parameters):
             entropy=check_number("entropy", self.entropy, positive=False),
             fixed_directions=check_flag("fixed_directions", self.fixed_directions),
             n_cdf=check_optional_integer("n_cdf", self.n_cdf, 2),
+            precision=None if knots is None else Precision(knots),
             seed=seed,
         )
 
@@ -280,21 +284,6 @@ class SlicedFlow(Parameters):
         if not schedule:
             raise ValueError("schedule is empty: give a number of steps or at least one Stage")
         return tuple(_checked(stage, shape) for stage in schedule)
-
-    def _given(self, n: int, y: Any) -> Tensor:
-        """Return n particles, (D, n) in float64, that hold the given conditions."""
-        condition, shape = self.flow_.condition, self.flow_.shape
-        x = torch.zeros(math.prod(shape), n, dtype=torch.float64)
-        if isinstance(condition, Observed):
-            x = check_given_rows(y, n, condition.mask.reshape(shape))
-        elif isinstance(condition, Label):
-            assert self.classes_ is not None
-            y = check_given_labels(y, n, self.classes_)
-        elif isinstance(condition, Columns):
-            y = check_given_columns(y, n, condition.l)
-        elif y is not None:
-            raise ValueError("the model is unconditional: fit(x, y) to sample with y")
-        return condition.join(x, y)
 
     def _conditions_back(self, conditions: Tensor, y: Any) -> Any:
         """Return labels or columns as the kind of array that y was."""

@@ -5,7 +5,7 @@ from typing import Self
 
 from tqdm.auto import tqdm
 
-from sliceflow.flow import State
+from sliceflow.course import State
 from sliceflow.schedules import Stage
 
 

@@ -1,6 +1,5 @@
 """Where particles start: p₀(x | y)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,7 +10,7 @@ from torch import Tensor
 from sliceflow._random import normal
 from sliceflow._threads import alone
 from sliceflow.conditions import Condition, Label
-from sliceflow.projections.operator import matmul
+from sliceflow.projections.operator import matmul, slices
 from sliceflow.targets import Target
 
 ROWS = 20_000
@@ -20,17 +19,24 @@ ROWS = 20_000
 FEW = 30
 """A class with so few different rows has no covariance of its own."""
 
-Sampler = Callable[[np.random.Generator, Tensor], Tensor]
-"""Draw x, (d, M), for joined particles (D, M) whose y is given."""
+PRODUCT = 256
+"""Columns of a matrix product: always as many, since bits might change with its shape."""
+
+
+class Sampler(Protocol):
+    """A law of x, given y, ready to be drawn from."""
+
+    def __call__(self, rng: np.random.Generator, z: Tensor) -> Tensor:
+        """Draw x, (d, M), for joined particles (D, M) whose y is given."""
 
 
 class Start(Protocol):
-    """A law of x, given y."""
+    """Where particles start, as far as that can be said without data."""
 
     def sampler(
         self, target: Target, condition: Condition, d: int, rng: np.random.Generator
     ) -> Sampler:
-        """Return what draws x of d coordinates."""
+        """Return the law of x of d coordinates."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +48,20 @@ class Noise:
     def sampler(
         self, target: Target, condition: Condition, d: int, rng: np.random.Generator
     ) -> Sampler:
-        """Return what draws x of d coordinates."""
-        return lambda rng, z: self.std * normal(rng, z[:d])
+        """Return the law of x of d coordinates."""
+        return NoiseSampler(d, self.std)
+
+
+@dataclass(frozen=True)
+class NoiseSampler:
+    """N(0, σ² I) in d dimensions."""
+
+    d: int
+    std: float
+
+    def __call__(self, rng: np.random.Generator, z: Tensor) -> Tensor:
+        """Draw x, (d, M), for joined particles (D, M) whose y is given."""
+        return self.std * normal(rng, z[: self.d])
 
 
 @dataclass(frozen=True)
@@ -56,23 +74,40 @@ class Gaussian:
     def sampler(
         self, target: Target, condition: Condition, d: int, rng: np.random.Generator
     ) -> Sampler:
-        """Return what draws x of d coordinates."""
+        """Return the law of x of d coordinates."""
         z = target.draw(rng, ROWS)
         group = _groups(condition, z)
         parts = [
             z[:d, group == g] for g in range(condition.l if isinstance(condition, Label) else 1)
         ]
         enough = [x if torch.unique(x, dim=1).shape[1] > FEW else z[:d] for x in parts]
-        laws = dict(enumerate(map(_mean_and_factor, enough)))
+        means, factors = zip(*map(_mean_and_factor, enough), strict=True)
+        return GaussianSampler(condition, torch.stack(means), torch.stack(factors))
 
-        def draw(rng: np.random.Generator, z: Tensor) -> Tensor:
-            x, group = normal(rng, z[:d]), _groups(condition, z)
-            for g, (mean, factor) in laws.items():
-                of_group = group == g
-                x[:, of_group] = mean + matmul(factor, x[:, of_group])
-            return x
 
-        return draw
+@dataclass(frozen=True, eq=False)
+class GaussianSampler:
+    """A Gaussian for each of G groups of y: means (G, d, 1) and roots of covariances (G, d, d)."""
+
+    condition: Condition
+    means: Tensor
+    factors: Tensor
+
+    def __call__(self, rng: np.random.Generator, z: Tensor) -> Tensor:
+        """Draw x, (d, M), for joined particles (D, M) whose y is given."""
+        x, group = normal(rng, z[: self.means.shape[1]]), _groups(self.condition, z)
+        for g, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
+            members = (group == g).nonzero().squeeze(1)
+            for some in slices(len(members), PRODUCT):
+                columns = members[some]
+                x[:, columns] = mean + _product(factor, x[:, columns])
+        return x
+
+
+def _product(factor: Tensor, x: Tensor) -> Tensor:
+    """Return L x for at most `PRODUCT` columns x, by a product of so many."""
+    n = x.shape[1]
+    return matmul(factor, torch.nn.functional.pad(x, (0, PRODUCT - n)))[:, :n]
 
 
 def _groups(condition: Condition, z: Tensor) -> Tensor:

@@ -44,6 +44,9 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
 class Block(Protocol):
     """Directions that are worked on together: some rows of W."""
 
+    def __len__(self) -> int:
+        """Return the number of maps: one for each direction, if none are shared."""
+
     def project(self, u: Tensor) -> Tensor:
         """Return W u: the values along each direction."""
 
@@ -57,8 +60,6 @@ class Rows(Block, Protocol):
     @property
     def dimension(self) -> int:
         """D."""
-
-    def __len__(self) -> int: ...
 
     def __getitem__(self, rows: slice) -> Self: ...
 

@@ -175,6 +175,9 @@ class TileBlock:
     cells: Tensor
     shared: bool
 
+    def __len__(self) -> int:
+        return len(self.theta) if self.shared else self.cells.numel()
+
     def project(self, u: Tensor) -> Tensor:
         """Return W u."""
         p, m = len(self.theta), u.shape[1]

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow.transport.kernels import count_rows, displace_rows, make_tables
+from sliceflow.transport.kernels import average_parts, count_rows, displace_rows, make_tables
 
 CELLS = 512
 """The default number of cells B of a direction."""
@@ -210,14 +210,19 @@ class Counted:
         """Return what the compiled kernels take: the grid's three arrays and the counts."""
         return *self.grid.arrays(), self.counts.numpy()
 
-    def means(self, ends: Tensor) -> Tensor:
-        """Return the mean of the values between ranks that end at these shares, (H, len − 1).
+    def means(self, parts: int) -> Tensor:
+        """Return the mean of each of so many equal parts of the values, (H, parts), in float64.
 
         The values in a cell are taken to be spread evenly: one that is cut has its share of them.
         """
+        if self.counts.device.type == "cpu" and self.grid.low.dtype == torch.float32:
+            means = torch.empty(len(self.counts), parts, dtype=torch.float64)
+            average_parts(*self.arrays(), means.numpy())
+            return means
         edge, n = self.grid.edges(), self.counts.double()
         width, upto = edge.diff(dim=1), n.cumsum(dim=1)
         total = (n * (edge[:, :-1] + width / 2)).cumsum(dim=1)
+        ends = torch.linspace(0, 1, parts + 1, dtype=torch.float64, device=n.device)
         rank = upto[:, -1:] * ends
         i = torch.searchsorted(upto, rank).clamp_(max=n.shape[1] - 1)
         missing = upto.gather(1, i) - rank  # from there to the end of the cell

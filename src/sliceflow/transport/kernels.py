@@ -262,6 +262,26 @@ def displace_rows(z, low, high, slots, start, rise):
 
 
 @kernel
+def average_parts(low, high, slots, counts, means):
+    """Write, for each row, the means of equal parts of its values; see `Counted.means`."""
+    (h, b), parts = counts.shape, means.shape[1]
+    edge = np.empty(b + 1)
+    for i in range(h):
+        edges(low[i], high[i], slots[i], edge)
+        rank = counts[i].sum() / parts
+        c, upto, total, before = 0, 0.0, 0.0, 0.0
+        for k in range(parts):
+            while c < b - 1 and upto + counts[i, c] < (k + 1) * rank:
+                upto += counts[i, c]
+                total += counts[i, c] * (edge[c] + edge[c + 1]) / 2
+                c += 1
+            taken = (k + 1) * rank - upto
+            half = taken / max(counts[i, c], 1) / 2
+            sofar = total + taken * (edge[c] + half * (edge[c + 1] - edge[c]))
+            means[i, k], before = (sofar - before) / rank, sofar
+
+
+@kernel
 def locate(z, x, where):
     """Write which of the knots x each value has reached, the last one; before the first, the first.
 

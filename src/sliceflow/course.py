@@ -1,0 +1,211 @@
+"""The course of a flow: one step, one state, one loop, whoever gives the maps.
+
+A step moves every particle along every direction by its one-dimensional transport map:
+
+    z = A x                    project the particles on H directions
+    T                          one monotone map for each direction
+    x = x + w Aᵀ (T(z) − z)    move the free coordinates; the condition stays
+
+The weight w is η/H where directions are averaged, and 1 where they are orthonormal. Particles are
+columns: M particles of D coordinates are a (D, M) matrix, and their values along H directions are
+(H, M), so that the values of one map lie together.
+
+`flow.Flow` makes the maps from data, `model.FlowModel` has them from a flow that was recorded.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from sliceflow._random import Draw, generator, normal
+from sliceflow._threads import parallel
+from sliceflow.conditions import Condition
+from sliceflow.engines import Engine
+from sliceflow.projections import Block, Operator
+from sliceflow.pyramid import Level
+from sliceflow.schedules import Stage
+from sliceflow.transport import PackedMap
+
+
+@dataclass
+class Record:
+    """What cannot be drawn again: the axes of each stage, made from data, and each step's maps."""
+
+    axes: list[Tensor | None] = field(default_factory=list)
+    maps: list[PackedMap] = field(default_factory=list)
+
+
+@dataclass
+class State:
+    """All that changes while a flow runs: save it to stop, load it to go on.
+
+    ``swarms`` are particles, (D, M) each, that move by the same maps. Of a `Flow`, these are
+    estimated from the first; the second are offline ones, which ride along. ``noise`` is the seed
+    of each swarm's own noise, with what to draw. ``stage`` and ``step`` are those that come next.
+    ``record`` is what a model needs of the steps so far, if it is wanted.
+
+    While a stage moves particles in the coordinates of its level, the swarms there are ``inner``
+    and those above are as they were when it began; `Course.settle` brings them up to date. A step
+    that was interrupted has moved some tiles and not others: go on from a saved state.
+    """
+
+    swarms: list[Tensor]
+    noise: list[tuple[int, Draw]]
+    stage: int = 0
+    step: int = 0
+    inner: list[Tensor] | None = None
+    record: Record | None = None
+
+    @property
+    def particles(self) -> Tensor:
+        """The first swarm."""
+        return self.swarms[0]
+
+    @property
+    def offline(self) -> Tensor:
+        """The second."""
+        return self.swarms[1]
+
+
+Callback = Callable[[State], object]
+"""Called with the state after each step."""
+
+
+class Transport(Protocol):
+    """The maps of a step."""
+
+    def __call__(self, theta: Block, rows: slice, zs: list[Tensor]) -> PackedMap | None:
+        """Replace values z of each swarm along these directions, rows of A, by T(z) − z.
+
+        Returns the maps, if they are to be recorded.
+        """
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the steps of a stage share."""
+
+    level: Level
+    law: Any
+
+
+class Course(ABC):
+    """Steps along directions that a schedule, an engine and a seed determine."""
+
+    condition: Condition
+    shape: tuple[int, ...]
+    schedule: tuple[Stage, ...]
+    engine: Engine
+    entropy: float
+    fixed_directions: bool
+    seed: int
+
+    @abstractmethod
+    def setting(self, state: State) -> Setting:
+        """Return what the steps of this stage share, made when it begins."""
+
+    @abstractmethod
+    def transport(self, state: State, A: Operator, us: list[Tensor]) -> Transport:
+        """Return what maps the values of swarms u, in the coordinates of A, in this step."""
+
+    def run(self, state: State, callbacks: Iterable[Callback] = ()) -> State:
+        """Do all steps that are left, in place, and call each callback after each step."""
+        callbacks = tuple(callbacks)
+        while state.stage < len(self.schedule):
+            self.step(state)
+            for callback in callbacks:
+                callback(state)
+        return state
+
+    def step(self, state: State) -> None:
+        """Do one step, in place: x ← x + w Aᵀ (T(A x) − A x) + √(2λη) ε."""
+        law, us = self.setting(state).law, self._inner(state)
+        number = 0 if self.fixed_directions else state.step
+        rng = generator(self.seed, Draw.DIRECTIONS, state.stage, number)
+        A = self.engine.draw(law, rng, us[0])
+        vs = [A.level.enter(u) for u in us]
+        at_once = A.is_disjoint and not self._leaves_each_step
+        moves = vs if at_once else [torch.zeros_like(v) for v in vs]
+        weight = self.engine.weight(law)
+        maps = add_moves(A, self.transport(state, A, vs), vs, weight, onto=moves)
+        if state.record is not None and maps is not None:
+            state.record.maps.append(maps)
+        if not at_once:
+            self._apply(state, [A.level.leave(move) for move in moves], eta=weight * len(A))
+        self._advance(state)
+
+    @property
+    def _leaves_each_step(self) -> bool:
+        """Whether particles leave their level after each step, for what is done pixel by pixel."""
+        return self.condition.freezes_x or self.entropy > 0
+
+    def _apply(self, state: State, moves: list[Tensor], eta: float) -> None:
+        """Add the moves, in the coordinates of the stage's level, to what is free; then noise."""
+        free, level = self.condition.free, self.setting(state).level
+        if not self._leaves_each_step:
+            for u, move in zip(self._inner(state), moves, strict=True):
+                u[free] += move[free]
+            return
+        for x, move, (seed, draw) in zip(state.swarms, moves, state.noise, strict=True):
+            x[free] += level.leave(move)[free]
+            if self.entropy:
+                rng = generator(seed, draw, state.stage, state.step)
+                x[free] += (2 * self.entropy * eta) ** 0.5 * normal(rng, x[free])
+        state.inner = None
+
+    def _advance(self, state: State) -> None:
+        """Count the step; after the last one of its stage, settle."""
+        if state.step + 1 < self.schedule[state.stage].steps:
+            state.step += 1
+            return
+        self.settle(state)
+        state.stage, state.step = state.stage + 1, 0
+
+    def settle(self, state: State) -> None:
+        """Bring the particles up to date with their coordinates at the level of the stage."""
+        if state.inner is not None:
+            for x, u in zip(state.swarms, state.inner, strict=True):
+                self.setting(state).level.update(x, u)
+        state.inner = None
+
+    def _inner(self, state: State) -> list[Tensor]:
+        """Return the swarms in the coordinates of the stage's level."""
+        if state.inner is None:
+            level = self.setting(state).level
+            state.inner = [level.enter(x) for x in state.swarms]
+        return state.inner
+
+
+def add_moves(
+    A: Operator, transport: Transport, us: list[Tensor], weight: float, onto: list[Tensor]
+) -> PackedMap | None:
+    """Add w Aᵀ (T(A u) − A u) of each swarm u to what it moves (equations 7 and 8).
+
+    Blocks that touch no coordinate twice are worked on in parallel, and may move u itself. Returns
+    the maps of all directions, if they are to be recorded.
+    """
+    pairs = [(u, move) for u, move in zip(us, onto, strict=True) if u.shape[1]]
+
+    def add(block: tuple[Block, slice]) -> PackedMap | None:
+        theta, rows = block
+        zs = [theta.project(u) for u, _ in pairs]
+        maps = transport(theta, rows, zs)
+        for z, (_, move) in zip(zs, pairs, strict=True):
+            theta.lift(z, move, weight)
+        return maps
+
+    blocks = numbered(A.blocks(max(u.shape[1] for u in us)))
+    maps = parallel(add, blocks) if A.is_disjoint else [add(block) for block in blocks]
+    return PackedMap.joined([T for T in maps if T is not None])
+
+
+def numbered(blocks: Iterable[Block]) -> Iterator[tuple[Block, slice]]:
+    """Yield each block with the rows of A that it is."""
+    first = 0
+    for theta in blocks:
+        yield theta, slice(first, first + len(theta))
+        first += len(theta)

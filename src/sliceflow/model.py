@@ -1,0 +1,184 @@
+"""A recorded flow: new samples by its maps, without the data (the paper's offline samples)."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sliceflow._random import Draw, child, generator
+from sliceflow._scaling import Scaling
+from sliceflow._validation import (
+    Kind,
+    check_given_columns,
+    check_given_labels,
+    check_given_rows,
+    check_integer,
+    check_seed,
+)
+from sliceflow.conditions import Columns, Condition, Label, Observed
+from sliceflow.course import Course, Record, Setting, State
+from sliceflow.engines import Engine
+from sliceflow.flow import Flow
+from sliceflow.projections import Block, Operator, slices
+from sliceflow.schedules import Stage
+from sliceflow.starts import Sampler
+from sliceflow.transport import KnotMap
+
+SWARM = 256
+"""Samples that are moved together, always as many: the bits of a product change with its shape."""
+
+AT_ONCE = 4096
+"""Samples in memory at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """The maps of a step, as recorded."""
+
+    maps: KnotMap
+
+    def __call__(self, theta: Block, rows: slice, zs: list[Tensor]) -> None:
+        """Replace values z of each swarm along these directions, rows of A, by T(z) − z."""
+        T = KnotMap(self.maps.x[rows], self.maps.move_by[rows])
+        for z in zs:
+            T.move(z)
+
+
+@dataclass(frozen=True, eq=False)
+class FlowModel(Course):
+    """A flow without its data and its particles: sample from it as often as you like.
+
+    A sample depends on the model, the seed, its number and its condition alone: the bits are the
+    same however many are drawn with it, and on any number of threads.
+
+    Parameters
+    ----------
+    condition, shape, schedule, engine, entropy, fixed_directions, seed
+        Those of the flow.
+    start
+        The law of x where particles start.
+    record
+        The axes of its stages and the maps of its steps.
+    scaling, kind, classes
+        How the data was written: its units, the kind of array, and what labels it had.
+    """
+
+    condition: Condition
+    shape: tuple[int, ...]
+    schedule: tuple[Stage, ...]
+    engine: Engine
+    entropy: float
+    fixed_directions: bool
+    seed: int
+    start: Sampler
+    record: Record
+    scaling: Scaling
+    kind: Kind
+    classes: np.ndarray | None
+    _settings: dict[int, Setting] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of(
+        cls, flow: Flow, state: State, scaling: Scaling, kind: Kind, classes: np.ndarray | None
+    ) -> Self:
+        """Return the model of a flow that was recorded, in its last state."""
+        assert state.record is not None
+        return cls(
+            flow.condition,
+            flow.shape,
+            flow.schedule,
+            flow.engine,
+            flow.entropy,
+            flow.fixed_directions,
+            flow.seed,
+            flow.sampler,
+            state.record,
+            scaling,
+            kind,
+            classes,
+        )
+
+    def sample(self, n: int, y: Any = None, random_state: Any = None) -> Any:
+        """Return n new samples of x, given y if the model is conditional.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        y : label, columns, or row of x, or n of them
+            The condition, one for all samples or one for each. Of rows of x only the observed
+            coordinates are read (the others may be NaN), and they come back as they are.
+        random_state : int, NumPy generator or None
+            The seed of these samples. By default that of the fit, so that the same call gives
+            the same samples.
+        """
+        n = check_integer("n", n, 1)
+        seed = self.seed if random_state is None else check_seed(random_state)
+        given = self._given(n, y)
+        parts = [
+            self._moved(self._joined(given[..., some]), seed, some.start // SWARM)
+            for some in slices(n, AT_ONCE)
+        ]
+        return self.kind.joined(parts)
+
+    def inpaint(self, images: Any, n: int = 1, random_state: Any = None) -> Any:
+        """Return n samples for each image, of which observed pixels are read: (images, n, …)."""
+        check_integer("n", n, 1)
+        each = torch.as_tensor(images).repeat_interleave(n, dim=0)
+        samples = self.sample(len(each), each, random_state)
+        return samples.reshape(-1, n, *self.shape)
+
+    def _given(self, n: int, y: Any) -> Tensor:
+        """Return what is given of n samples, along the last dimension."""
+        if isinstance(self.condition, Observed):
+            return check_given_rows(y, n, self.condition.mask.reshape(self.shape))
+        if isinstance(self.condition, Label):
+            assert self.classes is not None
+            return check_given_labels(y, n, self.classes)
+        if isinstance(self.condition, Columns):
+            return check_given_columns(y, n, self.condition.l)
+        if y is not None:
+            raise ValueError("the model is unconditional: fit(x, y) to sample with y")
+        return torch.empty(0, n)
+
+    def _joined(self, given: Tensor) -> Tensor:
+        """Return particles (D, n), in the units of the data, that hold what is given."""
+        if isinstance(self.condition, Observed):
+            return given
+        x = torch.zeros(math.prod(self.shape), given.shape[-1], dtype=torch.float64)
+        return self.condition.join(x, given)
+
+    def _moved(self, z: Tensor, seed: int, first: int) -> Any:
+        """Return samples for particles z that hold what is given; their first swarm's number."""
+        n, free = z.shape[1], self.condition.free
+        numbers = range(first, first + math.ceil(n / SWARM))
+        seeds = [child(seed, number) for number in numbers]
+        padded = torch.cat([z, z[:, -1:].expand(-1, len(seeds) * SWARM - n)], dim=1)
+        padded = self.scaling.forward(padded)
+        swarms = [padded[:, some].contiguous() for some in slices(padded.shape[1], SWARM)]
+        for swarm, own in zip(swarms, seeds, strict=True):
+            x = self.start(generator(own, Draw.OFFLINE_START), swarm)
+            self.condition.set_free(swarm, x)
+        state = self.run(State(swarms, noise=[(own, Draw.OFFLINE_NOISE) for own in seeds]))
+        moved = self.scaling.back(torch.cat(state.swarms, dim=1)[:, :n])
+        z = z.clone()
+        z[free] = moved[free]  # the rest comes back as it was given
+        x, _ = self.condition.split(z)
+        return self.kind.back(x.T.reshape(-1, *self.shape))
+
+    def setting(self, state: State) -> Setting:
+        """Return what the steps of this stage share."""
+        if state.stage not in self._settings:
+            stage, axes = self.schedule[state.stage], self.record.axes[state.stage]
+            level = self.engine.level(stage, self.shape, state.particles)
+            law = self.engine.directions(stage, self.shape, self.condition, axes)
+            self._settings[state.stage] = Setting(level, law)
+        return self._settings[state.stage]
+
+    def transport(self, state: State, A: Operator, us: list[Tensor]) -> Recorded:
+        """Return the maps that were recorded in this step."""
+        before = sum(stage.steps for stage in self.schedule[: state.stage])
+        return Recorded(self.record.maps[before + state.step].unpacked())

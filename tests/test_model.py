@@ -1,0 +1,81 @@
+"""Recorded flows: new samples by the maps of a fit, without its data."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from sliceflow import SlicedFlow, Stage
+from sliceflow.course import State
+from sliceflow.flow import Precision
+from sliceflow.model import AT_ONCE, SWARM, FlowModel
+from sliceflow.transport import KNOTS
+
+SHAPE = (2, 6, 6)
+STAGES = (Stage(2, 4, 4), Stage(3, 6, 3, band=2), Stage(2, 6, 2, band=(1, None), shared=True))
+RNG = np.random.default_rng(0)
+IMAGES = RNG.integers(256, size=(300, *SHAPE), dtype=np.uint8)
+LABELS = RNG.integers(3, size=300)
+CONDITIONS = ["none", "label", "observed"]
+
+
+def fitted(condition="none", **settings):
+    settings = {"schedule": STAGES, "n_particles": 200, "random_state": 1} | settings
+    if condition == "observed":
+        return SlicedFlow(observed="left", **settings).fit(IMAGES)
+    return SlicedFlow(**settings).fit(IMAGES, LABELS if condition == "label" else None)
+
+
+def sample(model, numbers, condition):
+    y = {"none": None, "label": LABELS, "observed": IMAGES}[condition]
+    return model.sample(len(numbers), None if y is None else y[np.asarray(numbers) % len(y)])
+
+
+@pytest.mark.parametrize("start", ["gaussian", 0.1])
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_sample_depends_on_its_number_and_condition_alone(condition, start):
+    """The same bits however many there are, in whatever company, and on any number of threads."""
+    model, numbers = fitted(condition, start=start).model_, list(range(SWARM + 30))
+    samples = sample(model, numbers, condition)
+    assert np.array_equal(sample(model, numbers[:5], condition), samples[:5])
+    others = [*numbers[:2], *reversed(numbers[2:])]
+    assert np.array_equal(sample(model, others, condition)[:2], samples[:2])
+    torch.set_num_threads(1)
+    assert np.array_equal(sample(model, numbers, condition), samples)
+    torch.set_num_threads(2)
+
+
+def test_a_fit_that_was_not_recorded():
+    model = fitted(knots=None)
+    assert model.particles_.shape == (200, *SHAPE)
+    with pytest.raises(ValueError, match="knots=64"):
+        model.sample(1)
+
+
+def test_inpainting():
+    model = fitted("observed").model_
+    samples = model.inpaint(IMAGES[:4], n=3)
+    assert samples.shape == (4, 3, *SHAPE)
+    assert np.array_equal(samples[..., :3], np.repeat(IMAGES[:4, None, :, :, :3], 3, axis=1))
+    assert len(np.unique(samples[0, :, 0, :, 3:].reshape(3, -1), axis=0)) == 3
+
+
+def test_more_samples_than_fit_in_memory_at_once():
+    model = fitted(schedule=(Stage(1, 2),)).model_
+    samples = model.sample(AT_ONCE + 3)
+    assert np.array_equal(model.sample(AT_ONCE + 1), samples[:-2])
+    assert len(np.unique(samples.reshape(len(samples), -1), axis=0)) > 0.99 * len(samples)
+
+
+@pytest.mark.parametrize("entropy", [0.0, 1e-3])
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_replaying_is_riding_along(condition, entropy):
+    """Particles that ride along with the fit and those that come later take the same way."""
+    model = fitted(condition, entropy=entropy)
+    flow = replace(model.flow_, precision=Precision(KNOTS, 32))
+    state = flow.start(200, flow.target.z[:, :SWARM])
+    later = State([state.offline.clone()], state.noise[1:])
+    flow.run(state)
+    replay = FlowModel.of(flow, state, None, None, None).run(later)
+    torch.testing.assert_close(replay.particles, state.offline, atol=1e-4, rtol=0)
