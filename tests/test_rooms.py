@@ -13,6 +13,7 @@ ROOMS = [
     "_scaling",
     "_random",
     "_threads",
+    "archive",
     "pyramid",
     "projections.operator",
     "projections.sphere",
@@ -33,7 +34,6 @@ ROOMS = [
     "flow",
     "model",
     "progress",
-    "estimator",
     "data.images",
     "data.files",
     "data.idx",
@@ -47,6 +47,9 @@ ROOMS = [
     "metrics.classifier",
     "metrics",
     "viz",
+    "card",
+    "io",
+    "estimator",
 ]
 
 

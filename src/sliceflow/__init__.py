@@ -1,10 +1,12 @@
 """Nonparametric generative modelling with sliced-Wasserstein flows."""
 
+from sliceflow.archive import FileError
 from sliceflow.conditions import Columns, Label, Observed, Unconditional
 from sliceflow.course import State
 from sliceflow.engines import Exact, Fast
 from sliceflow.estimator import SlicedFlow
 from sliceflow.flow import Flow
+from sliceflow.io import load, save
 from sliceflow.model import FlowModel
 from sliceflow.schedules import Stage
 from sliceflow.starts import Gaussian, Noise
@@ -17,6 +19,7 @@ __all__ = [
     "Columns",
     "Exact",
     "Fast",
+    "FileError",
     "Flow",
     "FlowModel",
     "Gaussian",
@@ -28,4 +31,6 @@ __all__ = [
     "State",
     "Target",
     "Unconditional",
+    "load",
+    "save",
 ]

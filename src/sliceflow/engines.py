@@ -53,6 +53,9 @@ class Engine(Protocol):
     ) -> Any:
         """Return the law of the stage's directions, for x of this shape."""
 
+    def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
+        """Return how many maps a step of the stage has, and P if it has axes (P, P)."""
+
     def draw(self, law: Any, rng: np.random.Generator, like: Tensor) -> Operator:
         """Draw the directions of a step, of the dtype and on the device of ``like``."""
 
@@ -115,6 +118,10 @@ class Exact:
         channels, height, width = shape
         patch = stage.resolution if stage.patch is None else stage.patch
         return Local((channels, height, width), stage.resolution, patch, l, amplifier)
+
+    def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, None]:
+        """Return H: there are no axes."""
+        return self.n_directions, None
 
     def draw(self, law: Sphere | Local, rng: np.random.Generator, like: Tensor) -> Projection:
         """Draw H directions."""
@@ -212,6 +219,13 @@ class Fast:
             return Rotation(p)
         assert axes is not None
         return Bands(axes, band)
+
+    def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
+        """Return how many maps a step of the stage has, and P if it has axes (P, P)."""
+        at_level, patch = _tile(stage, shape)
+        p = shape[0] * patch**2 if patch else math.prod(at_level)
+        tiles = math.prod(side // patch for side in at_level[1:]) if patch else 1
+        return p if stage.shared else p * tiles, None if stage.band is None else p
 
     def draw(self, law: Tiles, rng: np.random.Generator, like: Tensor) -> Operator:
         """Draw an offset and a basis."""
