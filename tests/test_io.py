@@ -1,11 +1,15 @@
 """Files of models: what comes back is what went in, and a bad file is one clear error."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
 from test_model import CONDITIONS, LABELS, fitted, sample
 
-from sliceflow import Exact, SlicedFlow, load, save
+from benchmarks._mutations import BYTES, PARTS, spoil
+from sliceflow import Exact, FileError, SlicedFlow, load, save
 
 NAMES = np.array(["ant", "bee", "cow"])
 
@@ -34,3 +38,55 @@ def test_the_same_model_is_the_same_bytes(tmp_path):
         save(fitted().model_, tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "good.zip"
+    save(fitted("label", start="gaussian").model_, path)
+    return path
+
+
+def test_a_bad_file_is_one_error(good, tmp_path):
+    rng, ways = np.random.default_rng(0), set()
+    for _ in range(300):
+        ways.add(spoil(rng, good, tmp_path / "bad.zip"))
+        with pytest.raises(FileError, match=r"bad\.zip cannot be used"):
+            load(tmp_path / "bad.zip")
+    assert ways == {way.__name__ for way in BYTES + PARTS}
+
+
+def test_no_file_is_the_usual_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "none.zip")
+
+
+def test_loading_runs_nothing_of_the_file(good):
+    """Python tells of everything that is imported, compiled, run or started."""
+    code = f"""
+import sys
+import sliceflow
+sliceflow.load({str(good)!r})  # what Python itself puts off until it is needed
+seen = []
+sys.addaudithook(lambda event, _: seen.append(event))
+model = sliceflow.load({str(good)!r})
+print(sorted(set(seen)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['open']\n"
+
+
+def test_two_processes_and_other_threads(good, tmp_path):
+    """The bits of samples are the file's, not the process's."""
+    code = f"""
+import sys, numpy, sliceflow, torch
+torch.set_num_threads(int(sys.argv[1]))
+numpy.save(sys.argv[2], sliceflow.load({str(good)!r}).sample(300, y=numpy.arange(300) % 3))
+"""
+    results = []
+    for threads in "12":
+        out = tmp_path / f"{threads}.npy"
+        subprocess.run([sys.executable, "-c", code, threads, out], check=True)
+        results.append(np.load(out))
+    assert np.array_equal(*results)
+    assert np.array_equal(results[0], load(good).sample(300, y=np.arange(300) % 3))

@@ -71,3 +71,15 @@ def test_chance_moves_others_less():
     T = HistogramMap.between(p, q)
     ours, theirs = (displacement(S, new).square().mean() for S in (KnotMap.of(T, 32), T))
     assert ours < 0.8 * theirs
+
+
+@pytest.mark.parametrize("parts", [2, 6, 32, 100])
+def test_values_that_are_no_numbers_stay_by_themselves(parts):
+    """They read nothing beyond the knots, and others move as they would without them."""
+    T = between(drawn(gaussian, 0, 3000), drawn(gaussian, 1, 3000), parts)
+    z = drawn(gaussian, 2, 500)
+    odd = z.clone()
+    odd[:, :3] = torch.tensor([torch.inf, -torch.inf, torch.nan])
+    moved = displacement(T, odd)
+    assert torch.equal(moved[:, 3:], displacement(T, z)[:, 3:])
+    assert not moved[:, :3].isfinite().any()

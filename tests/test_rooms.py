@@ -49,6 +49,7 @@ ROOMS = [
     "viz",
     "card",
     "io",
+    "checkpoints",
     "estimator",
 ]
 

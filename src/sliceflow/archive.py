@@ -15,9 +15,22 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
+import safetensors.torch
+import torch
+from torch import Tensor
+
 MANIFEST = "manifest.json"
 LABEL, DIGITS = b"sha256:", 64
 CHUNK = 2**20
+
+DTYPES = {
+    **dict.fromkeys(("shift", "scale", "axes"), (torch.float64,)),
+    **dict.fromkeys(("means", "factors", "low", "high"), (torch.float32,)),
+    "mask": (torch.bool,),
+    "knots": (torch.int16, torch.int32),
+    "swarm": (torch.float32, torch.float64),
+}
+"""Every tensor that a file may hold."""
 
 
 class FileError(ValueError):
@@ -27,22 +40,31 @@ class FileError(ValueError):
 def write(path: Path, parts: Iterable[tuple[str, bytes]]) -> None:
     """Write the parts, one after the other, as one file; the same parts give the same bytes."""
     temporary = path.with_name(path.name + ".part")
-    with temporary.open("w+b") as file:
-        manifest = {}
-        with ZipFile(file, "w", ZIP_STORED) as archive:
-            for name, data in parts:
-                archive.writestr(ZipInfo(name), data)
-                manifest[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-            archive.writestr(ZipInfo(MANIFEST), as_json(manifest))
-            archive.comment = LABEL + bytes(DIGITS)
-        size = file.seek(0, os.SEEK_END) - DIGITS
-        digest = _digest(file, size)
-        file.seek(size)
-        file.write(digest)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("w+b") as file:
+            _write_zip(file, parts)
+            size = file.seek(0, os.SEEK_END) - DIGITS
+            digest = _digest(file, size)
+            file.seek(size)
+            file.write(digest)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
     _sync(path.parent)
+
+
+def _write_zip(file: BinaryIO, parts: Iterable[tuple[str, bytes]]) -> None:
+    """Write the parts and their manifest, and at the end room for a sum."""
+    manifest = {}
+    with ZipFile(file, "w", ZIP_STORED) as archive:
+        for name, data in parts:
+            archive.writestr(ZipInfo(name), data)
+            manifest[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        archive.writestr(ZipInfo(MANIFEST), as_json(manifest))
+        archive.comment = LABEL + bytes(DIGITS)
 
 
 def as_json(value: Any) -> bytes:
@@ -50,44 +72,79 @@ def as_json(value: Any) -> bytes:
     return json.dumps(value, indent=1, ensure_ascii=False).encode()
 
 
-class Archive:
-    """A file of parts, open for reading; its sums agree."""
+def as_tensors(**tensors: Tensor) -> bytes:
+    """Return tensors as safetensors."""
+    return safetensors.torch.save({name: t.cpu().contiguous() for name, t in tensors.items()})
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with path.open("rb") as file, self._errors("the file"):
-            _check_whole(file)
-        with self._errors("the list of its parts"):
-            self._zip = ZipFile(path)
-            self._manifest = json.loads(self._zip.read(MANIFEST))
-            names = [info.filename for info in self._zip.infolist()]
-            if sorted(names) != sorted([*self._manifest, MANIFEST]):
-                raise FileError("the parts are not those of the manifest")
+
+@contextmanager
+def opened(path: Path, format: str, version: int) -> Iterator["Archive"]:
+    """Open a file of a format for reading; whatever is wrong with it is one error."""
+    with path.open("rb") as file:
+        try:
+            archive = Archive(file)
+            if (archive.config["format"], archive.config["version"]) != (format, version):
+                raise FileError(
+                    f"it is a {archive.config['format']} of version {archive.config['version']}, "
+                    f"not a {format} of version {version}: use the sliceflow that wrote it"
+                )
+            yield archive
+            if unread := {name for name in archive.unread if name.endswith(".safetensors")}:
+                raise FileError(f"it has no use for its {', '.join(sorted(unread))}")
+        except Exception as error:
+            told = str(error) if isinstance(error, FileError) else repr(error)
+            raise FileError(f"{path} cannot be used: {told}") from error
+
+
+Sizes = dict[str, tuple[int | None, ...]]
+"""The sizes of tensors by name; None stands for two or more."""
+
+
+class Archive:
+    """A file of parts, open for reading, whose sum is right."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        _check_whole(file)
+        self._zip = ZipFile(file)
+        self._manifest = json.loads(self._zip.read(MANIFEST))
+        names = [info.filename for info in self._zip.infolist()]
+        if sorted(names) != sorted([*self._manifest, MANIFEST]):
+            raise FileError("its parts are not those of its manifest")
+        self.unread = set(self._manifest)
+        self.config: dict[str, Any] = json.loads(self.read("config.json"))
 
     def read(self, name: str) -> bytes:
         """Return a part."""
-        with self._errors(name):
-            info, entry = self._zip.getinfo(name), self._manifest[name]
-            if info.compress_type != ZIP_STORED or info.file_size != entry["bytes"]:
-                raise FileError("not as large as the manifest says")
-            data = self._zip.read(info)
-            if hashlib.sha256(data).hexdigest() != entry["sha256"]:
-                raise FileError("not the bytes that the manifest has the sum of")
-            return data
+        if name not in self._manifest:
+            raise FileError(f"it has no {name}")
+        info, entry = self._zip.getinfo(name), self._manifest[name]
+        if info.compress_type != ZIP_STORED or info.file_size != entry["bytes"]:
+            raise FileError(f"{name} is not as large as the manifest says")
+        data = self._zip.read(info)
+        if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+            raise FileError(f"{name} does not have the sum that the manifest says")
+        self.unread.discard(name)
+        return data
 
-    def close(self) -> None:
-        """Close the file."""
-        self._zip.close()
+    def tensors(self, name: str, sizes: Sizes) -> dict[str, Tensor]:
+        """Return the tensors of a part, if they are those expected, and finite."""
+        tensors = safetensors.torch.load(self.read(name))
+        if set(tensors) != set(sizes):
+            raise FileError(f"{name} holds {sorted(tensors)}, not {sorted(sizes)}")
+        for key, tensor in tensors.items():
+            if not _fits(tensor, sizes[key]):
+                raise FileError(
+                    f"{key} of {name} has shape {tuple(tensor.shape)}, not {sizes[key]}"
+                )
+            if tensor.dtype not in DTYPES[key] or not tensor.isfinite().all():
+                raise FileError(f"{key} of {name} is {tensor.dtype}, or not finite")
+        return tensors
 
-    @contextmanager
-    def _errors(self, what: str) -> Iterator[None]:
-        """Turn whatever a bad file does to its readers into one error."""
-        try:
-            yield
-        except Exception as error:
-            raise FileError(
-                f"{self.path} cannot be used: {what}: {error or type(error).__name__}"
-            ) from error
+
+def _fits(tensor: Tensor, size: tuple[int | None, ...]) -> bool:
+    return tensor.dim() == len(size) and all(
+        n > 1 if s is None else n == s for n, s in zip(tensor.shape, size, strict=True)
+    )
 
 
 def _check_whole(file: BinaryIO) -> None:

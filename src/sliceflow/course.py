@@ -165,6 +165,10 @@ class Course(ABC):
         self.settle(state)
         state.stage, state.step = state.stage + 1, 0
 
+    def steps_done(self, state: State) -> int:
+        """Return how many steps were done so far."""
+        return sum(stage.steps for stage in self.schedule[: state.stage]) + state.step
+
     def settle(self, state: State) -> None:
         """Bring the particles up to date with their coordinates at the level of the stage."""
         if state.inner is not None:

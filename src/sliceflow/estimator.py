@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -28,8 +30,9 @@ from sliceflow._validation import (
     is_bytes,
     is_columns,
 )
+from sliceflow.checkpoints import Checkpoints
 from sliceflow.conditions import Columns, Condition, Label, Observed, Unconditional
-from sliceflow.course import State
+from sliceflow.course import Callback, State
 from sliceflow.engines import Engine, Exact, Fast
 from sliceflow.flow import Flow, Precision
 from sliceflow.model import FlowModel
@@ -82,6 +85,11 @@ class SlicedFlow(Parameters):
     knots : int or None
         How finely the map of each direction is recorded, for `sample`: more knots take more memory
         and come nearer to it. None records nothing: then there are only the particles of the fit.
+    checkpoints : path, optional
+        A folder in which `fit` saves how far it is, every so many minutes and on SIGTERM, and from
+        which the same fit goes on with the same bits if it was stopped. The last two are kept.
+    checkpoint_minutes : float
+        How long to wait between two.
     device : str or torch.device
         Where to work.
     random_state : int, NumPy generator or None
@@ -134,6 +142,8 @@ class SlicedFlow(Parameters):
         batch_size: int | None = None,
         n_cdf: int | None = None,
         knots: int | None = 64,
+        checkpoints: str | Path | None = None,
+        checkpoint_minutes: float = 10.0,
         device: str | torch.device = "cpu",
         random_state: Any = None,
         verbose: bool = False,
@@ -150,6 +160,8 @@ class SlicedFlow(Parameters):
         self.batch_size = batch_size
         self.n_cdf = n_cdf
         self.knots = knots
+        self.checkpoints = checkpoints
+        self.checkpoint_minutes = checkpoint_minutes
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -293,9 +305,18 @@ class SlicedFlow(Parameters):
         return torch.from_numpy(labels) if isinstance(y, Tensor) else labels
 
     def _run(self, flow: Flow, state: State) -> State:
-        with Progress(flow.schedule, show=self.verbose) as progress:
-            flow.run(state, [progress])
-        if not (state.particles.isfinite().all() and state.offline.isfinite().all()):
+        with ExitStack() as stack:
+            callbacks: list[Callback] = []
+            if self.checkpoints is not None:
+                minutes = check_number(
+                    "checkpoint_minutes", self.checkpoint_minutes, positive=False
+                )
+                checkpoints = Checkpoints(flow, state, self.checkpoints, minutes)
+                state = checkpoints.latest()
+                callbacks.append(stack.enter_context(checkpoints))
+            progress = Progress(flow.schedule, done=flow.steps_done(state), show=self.verbose)
+            flow.run(state, [stack.enter_context(progress), *callbacks])
+        if not state.particles.isfinite().all():
             raise FloatingPointError(
                 "the particles flew apart: pass an engine with a smaller step_size"
             )

@@ -1,5 +1,6 @@
 """The flow to data: maps T = F_q⁻¹ ∘ F_p, made anew for each step (Algorithms 1 and 2)."""
 
+import hashlib
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -149,6 +150,17 @@ class Flow(Course):
             counted = self._rng(Draw.SUBSET, state).choice(m, self.n_cdf, replace=False)
             some = us[0][:, torch.from_numpy(counted)]
         return Estimate(self.engine, some, A.level.enter(batch), self.precision)
+
+    def fingerprint(self) -> str:
+        """Return a sum of data and settings: flows with the same one have the same bits."""
+        free = self.condition.free
+        settings = (
+            *(type(self.condition), self.condition.l, self.condition.amplifier),
+            *(free if isinstance(free, slice) else free.tolist(), self.shape, self.schedule),
+            *(self.engine, self.initial, self.entropy, self.fixed_directions),
+            *(self.n_cdf, self.precision, self.seed),
+        )
+        return hashlib.sha256(f"{self.target.digest()} {settings}".encode()).hexdigest()
 
     def _rng(self, draw: Draw, state: State) -> np.random.Generator:
         return generator(self.seed, draw, state.stage, state.step)

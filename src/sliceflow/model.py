@@ -180,5 +180,4 @@ class FlowModel(Course):
 
     def transport(self, state: State, A: Operator, us: list[Tensor]) -> Recorded:
         """Return the maps that were recorded in this step."""
-        before = sum(stage.steps for stage in self.schedule[: state.stage])
-        return Recorded(self.record.maps[before + state.step].unpacked())
+        return Recorded(self.record.maps[self.steps_done(state)].unpacked())

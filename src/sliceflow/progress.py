@@ -12,9 +12,9 @@ from sliceflow.schedules import Stage
 class Progress:
     """A bar over all steps, with the time left and the stage; silent if not shown."""
 
-    def __init__(self, schedule: tuple[Stage, ...], *, show: bool) -> None:
-        self._stages = len(schedule)
-        self._bar = tqdm(total=sum(stage.steps for stage in schedule), disable=not show)
+    def __init__(self, schedule: tuple[Stage, ...], *, done: int = 0, show: bool) -> None:
+        self._stages, total = len(schedule), sum(stage.steps for stage in schedule)
+        self._bar = tqdm(total=total, initial=done, disable=not show)
 
     def __call__(self, state: State) -> None:
         """Count one step."""

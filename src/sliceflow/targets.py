@@ -1,5 +1,6 @@
 """The target of a flow: an object that gives batches of data, so that it need not fit in memory."""
 
+import hashlib
 import math
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
@@ -29,6 +30,9 @@ class Target(Protocol):
 
     def at(self, level: Level) -> Self:
         """Return this target in the coordinates of a level."""
+
+    def digest(self) -> str:
+        """Return a sum of all that it gives: targets with the same one are the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +72,12 @@ class ArrayTarget:
         z = level.enter(self.z)
         below = len(self.z) - self.n_pixels
         return replace(self, z=z, n_pixels=len(z) - below if self.n_pixels else 0)
+
+    def digest(self) -> str:
+        """Return a sum of the data and of how it is cut."""
+        total = hashlib.sha256(repr((self.z.shape, self.batch_size, self.n_pixels)).encode())
+        total.update(self.z.cpu().contiguous().numpy().data)
+        return total.hexdigest()
 
     def draw(self, rng: np.random.Generator, n: int) -> Tensor:
         """Draw n rows: all of them as often as n allows, then some neighbours.

@@ -301,9 +301,10 @@ def locate(z, x, where):
 @kernel
 def interpolate(z, where, x, move_by, slope):
     """Replace values at these knots by their displacement."""
-    low, high = x[0], x[-1]
+    low, high, last = x[0], x[-1], np.int32(len(slope) - 1)
     for i in range(len(z)):
-        value, knot = load(z, i), np.uint32(load(where, i))
+        value = load(z, i)
+        knot = np.uint32(min(load(where, i), last))  # infinity finds itself beyond the last one
         inside = min(max(value, low), high)
         along = (inside - look_up(x, knot)) * look_up(slope, knot)
         store(z, i, look_up(move_by, knot) + along + (inside - value))

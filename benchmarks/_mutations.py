@@ -1,0 +1,133 @@
+"""Ways to spoil a file: by its bytes, and by parts that do not fit, under sums that are right."""
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from zipfile import ZipFile
+
+import numpy as np
+
+from sliceflow import archive
+
+Parts = dict[str, bytes]
+
+
+def flip(rng: np.random.Generator, data: bytes) -> bytes:
+    """Change a few bits."""
+    spoiled = bytearray(data)
+    for place in rng.integers(len(data), size=rng.integers(1, 9)):
+        spoiled[place] ^= 1 << int(rng.integers(8))
+    return bytes(spoiled)
+
+
+def truncate(rng: np.random.Generator, data: bytes) -> bytes:
+    """Leave out the end."""
+    return data[: rng.integers(len(data))]
+
+
+def swap(rng: np.random.Generator, data: bytes) -> bytes:
+    """Let two pieces change places."""
+    a, b, c = np.sort(rng.integers(len(data), size=3))
+    return data[:a] + data[b:c] + data[a:b] + data[c:]
+
+
+def repeat(rng: np.random.Generator, data: bytes) -> bytes:
+    """Have a piece twice."""
+    a, b = np.sort(rng.integers(len(data), size=2))
+    return data[:b] + data[a:b] + data[b:]
+
+
+def scribble(rng: np.random.Generator, data: bytes) -> bytes:
+    """Write noise over a piece."""
+    a = int(rng.integers(len(data)))
+    return data[:a] + rng.bytes(int(rng.integers(1, 64))) + data[a + 64 :]
+
+
+BYTES = (flip, truncate, swap, repeat, scribble)
+
+
+def lose_a_part(rng: np.random.Generator, parts: Parts) -> None:
+    """Leave a part out that is needed."""
+    del parts[_needed(rng, parts)]
+
+
+def swap_parts(rng: np.random.Generator, parts: Parts) -> None:
+    """Let two parts have each other's bytes."""
+    a, b = rng.choice([name for name in parts if name.endswith("safetensors")], 2, replace=False)
+    if parts[a] == parts[b]:
+        parts[a] = b""
+    parts[a], parts[b] = parts[b], parts[a]
+
+
+def leave_the_folder(rng: np.random.Generator, parts: Parts) -> None:
+    """Give a part a name that leads elsewhere."""
+    name = _needed(rng, parts)
+    parts[str(rng.choice(["../", "/tmp/", "a/../../", "C:\\\\"])) + name] = parts.pop(name)
+
+
+def claim_a_huge_header(rng: np.random.Generator, parts: Parts) -> None:
+    """Say that a header of tensors is longer than the file."""
+    name = str(rng.choice([name for name in parts if name.endswith("safetensors")]))
+    length = int(rng.choice([2**62, 2**40, 2**31, len(parts[name])]))
+    parts[name] = struct.pack("<Q", length) + parts[name][8:]
+
+
+def claim_huge_tensors(rng: np.random.Generator, parts: Parts) -> None:
+    """Say that a tensor is larger than the file."""
+    name = str(rng.choice([name for name in parts if name.endswith("safetensors")]))
+    (length,) = struct.unpack("<Q", parts[name][:8])
+    header = json.loads(parts[name][8 : 8 + length])
+    tensor = header[str(rng.choice([key for key in header if key != "__metadata__"]))]
+    tensor["shape"] = [2**31, *tensor["shape"]]
+    tensor["data_offsets"][1] = 2**50
+    text = json.dumps(header).encode()
+    parts[name] = struct.pack("<Q", len(text)) + text + parts[name][8 + length :]
+
+
+def change_the_config(rng: np.random.Generator, parts: Parts) -> None:
+    """Say something else than the tensors do, or nothing that makes sense."""
+    config = json.loads(parts["config.json"])
+    key = str(
+        rng.choice(["format", "version", "shape", "condition", "schedule", "engine", "dtype"])
+    )
+    config[key] = [None, -1, "x", [], {}, [2**40, 2**40], [[[]]]][rng.integers(7)]
+    parts["config.json"] = json.dumps(config).encode()
+
+
+def nest_the_config(rng: np.random.Generator, parts: Parts) -> None:
+    """Have lists in lists, too deep to read."""
+    parts["config.json"] = b"[" * 100_000
+
+
+def lengthen_the_schedule(rng: np.random.Generator, parts: Parts) -> None:
+    """Ask for steps that are not there."""
+    config = json.loads(parts["config.json"])
+    stage = config["schedule"][rng.integers(len(config["schedule"]))]
+    stage["steps"] += int(10 ** rng.integers(0, 12))
+    parts["config.json"] = json.dumps(config).encode()
+
+
+PARTS = (
+    *(lose_a_part, swap_parts, leave_the_folder, claim_a_huge_header, claim_huge_tensors),
+    *(change_the_config, nest_the_config, lengthen_the_schedule),
+)
+
+
+def _needed(rng: np.random.Generator, parts: Parts) -> str:
+    return str(rng.choice([name for name in parts if name.endswith(("json", "safetensors"))]))
+
+
+def spoil(rng: np.random.Generator, good: Path, bad: Path) -> str:
+    """Write a spoiled copy of a file; return in what way. Of three, one has its sums made right."""
+    if rng.random() < 2 / 3:
+        way: Callable = BYTES[rng.integers(len(BYTES))]
+        data = way(rng, good.read_bytes())
+        bad.write_bytes(data if data != good.read_bytes() else b"")
+        return way.__name__
+    with ZipFile(good) as file:
+        parts = {name: file.read(name) for name in file.namelist() if name != archive.MANIFEST}
+    way = PARTS[rng.integers(len(PARTS))]
+    way(rng, parts)
+    archive.write(bad, parts.items())
+    return way.__name__
