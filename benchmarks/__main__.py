@@ -20,7 +20,7 @@ SUITES = [
     *("steps", "profile", "accuracy", "cells", "growth", "cost", "mnist"),
     *("fid", "cifar10", "digits", "celeba", "classes", "inpainting", "exact"),
     *("ablation_projections", "ablation_h", "ablation_m", "limits", "choices"),
-    "bad_files",
+    *("offline", "kills", "bad_files"),
 ]
 
 

@@ -1,0 +1,83 @@
+"""Saved models: as good as the particles of the fit, small, and fast to sample from."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import torch
+
+from benchmarks._images import PART, Judge, fit
+from benchmarks.ledger import Figure
+from benchmarks.steps import seconds
+from sliceflow import FlowModel, load, save
+from sliceflow.course import State
+from sliceflow.data import load as load_images
+
+LABELS = {"mnist": True, "cifar10": False}
+"""Which data sets there are, and whether their labels are the condition."""
+
+MANY = 1000
+"""Samples that are drawn at once."""
+
+
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
+    """Yield FID against that of the fit's particles, the size of the file, samples a second."""
+    for name, labels in LABELS.items() if shrink == 1 else [("mnist", True)]:
+        images = load_images(name)[: 60_000 // shrink**2]
+        data, m = images if labels else images.with_flips(), 10_000 // shrink**2
+        settings = {"schedule": "quick", "n_particles": m, "batch_size": 20_000}
+        fitted, cost = fit(data, labels, **settings)
+        about = f"{name}{', by class' if labels else ''}, quick, {m:,} particles"
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model.zip")
+            save(fitted.model_, path)
+            megabytes, model = path.stat().st_size / 1e6, load(path)
+        yield Figure(f"model_mb.{name}", megabytes, "MB", f"the file of a model, {about}")
+        batched, y = fitted.particles_[:PART], fitted.conditions_
+        y = None if y is None else y[:PART]
+        fid = Judge(images).fid_of
+        theirs, ours = fid(batched), fid(model.sample(len(batched), y, random_state=1))
+        whose = f"FID of the fit's particles, {about}; {cost}"
+        yield Figure(f"fid.batched.{name}", theirs, "", whose)
+        yield Figure(f"fid.offline.{name}", ours, "", f"FID of as many offline samples, {about}")
+        yield Figure(f"offline_ratio.{name}", ours / theirs, "", "offline / the fit's particles")
+        yield from speed(name, model, y, repeats)
+
+
+def speed(name: str, model: FlowModel, y: np.ndarray | None, repeats: int) -> Iterator[Figure]:
+    """Yield samples a second, and the time of sampling to that of its matrix products."""
+    y = None if y is None else np.resize(y, MANY)
+    model.sample(MANY, y)  # compile
+    one = seconds(lambda: model.sample(1, None if y is None else y[:1]))
+    yield Figure(f"first_sample.{name}", one, "s", f"the first sample of a loaded model, {name}")
+    bare = products(model)
+    times = [(seconds(lambda: model.sample(MANY, y)), seconds(bare)) for _ in range(repeats)]
+    rate = MANY / median(ours for ours, _ in times)
+    yield Figure(f"samples_per_s.{name}", rate, "", f"samples a second, {MANY:,} at a time, {name}")
+    ratio = median(ours / theirs for ours, theirs in times)
+    about = f"sampling / its bare matrix products, {name}"
+    yield Figure(f"sample.bare_ratio.{name}", ratio, "", about)
+
+
+def products(model: FlowModel) -> Callable[[], None]:
+    """Return the matrix products of all steps alone: to the directions, and back."""
+    sizes = []
+    for number, stage in enumerate(model.schedule):
+        state = State([torch.empty(1, 1)], [], stage=number)
+        law = model.setting(state).law
+        p = len(law.basis.draw(np.random.default_rng(0)))
+        h, _ = model.engine.maps(replace(stage, shared=False), model.shape)
+        sizes.append((stage.steps, p, h // p))
+
+    def multiply() -> None:
+        for steps, p, tiles in sizes:
+            theta, x = torch.randn(tiles, p, p), torch.randn(tiles, p, MANY)
+            z, move = torch.empty_like(x), torch.empty_like(x)
+            for _ in range(steps):
+                torch.bmm(theta, x, out=z)
+                torch.bmm(theta.mT, z, out=move)
+
+    return multiply
