@@ -20,7 +20,7 @@ SUITES = [
     *("steps", "profile", "accuracy", "cells", "growth", "cost", "mnist"),
     *("fid", "cifar10", "digits", "celeba", "classes", "inpainting", "exact"),
     *("ablation_projections", "ablation_h", "ablation_m", "limits", "choices"),
-    *("offline", "kills", "bad_files"),
+    *("offline", "precision", "kills", "full_disk", "bad_files"),
 ]
 
 

@@ -1,0 +1,80 @@
+"""Checkpoints when the disk is full, and when the process is told to end while it writes one."""
+
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.kills import start_fit
+from benchmarks.ledger import Figure
+from sliceflow.data import load
+
+TRIES = 50
+ROOM = "16m"
+"""The size of the disk: two checkpoints have room on it, and a third has not."""
+
+
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
+    """Yield how many fits ended with the same bytes all the same."""
+    load("mnist")  # which the fit needs
+    tries, rng = max(1, TRIES // shrink**2), np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        start_fit(folder / "whole", folder / "whole.zip").wait()
+        whole = (folder / "whole.zip").read_bytes()
+        ended = sum(told_to_end(folder, rng) == whole for _ in range(tries))
+        yield Figure("sigterm.ok", ended, "", f"told to end in a write, then resumed, of {tries}")
+        try:
+            full = sum(on_a_full_disk(folder, rng) == whole for _ in range(tries))
+        except subprocess.CalledProcessError:
+            print("  a small disk can be mounted by root alone: skipped")
+            return
+        yield Figure("disk_full.ok", full, "", f"killed with a full disk, then resumed, of {tries}")
+
+
+def told_to_end(folder: Path, rng: np.random.Generator) -> bytes:
+    """Return the model of a fit that was sent SIGTERM in a write, and went on from there."""
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        checkpoints, out = Path(name, "checkpoints"), Path(name, "model.zip")
+        process = start_fit(checkpoints, out)
+        wait_for_writes(process, checkpoints, int(rng.integers(1, 60)))
+        process.terminate()
+        assert process.wait() in (0, 128 + signal.SIGTERM)  # 0 if the last step was just done
+        start_fit(checkpoints, out).wait()
+        return out.read_bytes()
+
+
+def on_a_full_disk(folder: Path, rng: np.random.Generator) -> bytes:
+    """Return the model of a fit that was killed after its disk was full, and went on elsewhere."""
+    with tempfile.TemporaryDirectory(dir=folder) as name, small_disk(Path(name)) as disk:
+        process = start_fit(disk / "checkpoints", folder / "unused.zip")
+        wait_for_writes(process, disk / "checkpoints", int(rng.integers(3, 60)))
+        process.kill()
+        process.wait()
+        out = folder / "resumed.zip"
+        start_fit(disk / "checkpoints", out).wait()
+        return out.read_bytes()
+
+
+def wait_for_writes(process: subprocess.Popen, checkpoints: Path, number: int) -> None:
+    """Wait until a checkpoint is being written for the so manyth time, or the process ends."""
+    was = False
+    while number and process.poll() is None:
+        now = bool(list(checkpoints.glob("*.part")))
+        number -= now and not was
+        was = now
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """Mount a small file system in memory."""
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={ROOM}", "tmpfs", str(folder)]
+    subprocess.run(mount, check=True, capture_output=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)

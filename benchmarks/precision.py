@@ -1,0 +1,48 @@
+"""How many knots a model needs, and of how many bits: FID and size, MNIST by class."""
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks._images import Judge, fit
+from benchmarks.ledger import Figure
+from sliceflow import FlowModel, SlicedFlow, save
+from sliceflow.data import load
+from sliceflow.flow import Precision
+
+SAMPLES = 5000
+
+
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
+    """Yield FID of offline samples and megabytes for each number of knots and of bits."""
+    images = load("mnist")[: 60_000 // shrink**2]
+    settings = {"schedule": "quick", "n_particles": 10_000 // shrink**2, "batch_size": 20_000}
+    fitted, _ = fit(images, labels=True, **settings)
+    fid, y = Judge(images).fid_of, fitted.conditions_[: SAMPLES // shrink**2]
+    about = f"{len(y):,} samples, MNIST by class, quick"
+    batched = fid(fitted.particles_[: len(y)])
+    yield Figure("precision.batched", batched, "", f"FID of the fit's particles, {about}")
+    for knots in (16, 32, 64, 128, 256) if shrink == 1 else (16,):
+        for bits in (16, 32):
+            model = recorded(fitted, Precision(knots, bits))
+            what = (
+                f"{knots} knots of {bits} bits: FID of offline samples, {megabytes(model):.0f} MB"
+            )
+            value = fid(model.sample(len(y), y, random_state=1))
+            yield Figure(f"precision.{knots}.{bits}", value, "", f"{what}, {about}")
+
+
+def recorded(fitted: SlicedFlow, precision: Precision) -> FlowModel:
+    """Run the flow of a fit once more, and record it."""
+    flow = replace(fitted.flow_, precision=precision)
+    state = flow.run(flow.start(len(fitted.particles_)))
+    model = fitted.model_
+    return FlowModel.of(flow, state, model.scaling, model.kind, model.classes)
+
+
+def megabytes(model: FlowModel) -> float:
+    """Return the size of the model's file."""
+    with tempfile.TemporaryDirectory() as folder:
+        save(model, Path(folder, "model.zip"))
+        return Path(folder, "model.zip").stat().st_size / 1e6
