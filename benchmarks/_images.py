@@ -41,11 +41,13 @@ class Cost:
         return f"{self.minutes:.1f} min and {self.gib:.1f} GiB"
 
 
-def fit(images: Images, labels: bool = False, **settings) -> tuple[SlicedFlow, Cost]:
-    """Fit a flow with seed 0; return it, and what it took."""
+def fit(
+    images: Images, labels: bool = False, knots: int | None = None, **settings
+) -> tuple[SlicedFlow, Cost]:
+    """Fit a flow with seed 0, by default for its particles alone; return it, and what it took."""
     forget_peak()
     started = perf_counter()
-    model = SlicedFlow(random_state=0, verbose=True, **settings)
+    model = SlicedFlow(random_state=0, knots=knots, verbose=True, **settings)
     model.fit(images.pixels, images.labels if labels else None)
     return model, Cost((perf_counter() - started) / 60, peak_gib())
 

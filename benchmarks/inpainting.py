@@ -37,6 +37,7 @@ def inpaint(name: str, half: str, train: Images, test: Images, shrink: int) -> I
         schedule="quick",
         n_particles=10_000 // shrink,
         observed=half,
+        knots=64,
         batch_size=20_000,
     )
     mask = model.flow_.condition.mask.reshape(train.shape).numpy()

@@ -29,7 +29,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         images = load_images(name)[: 60_000 // shrink**2]
         data, m = images if labels else images.with_flips(), 10_000 // shrink**2
         settings = {"schedule": "quick", "n_particles": m, "batch_size": 20_000}
-        fitted, cost = fit(data, labels, **settings)
+        fitted, cost = fit(data, labels, knots=64, **settings)
         about = f"{name}{', by class' if labels else ''}, quick, {m:,} particles"
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model.zip")

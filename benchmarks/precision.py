@@ -18,7 +18,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield FID of offline samples and megabytes for each number of knots and of bits."""
     images = load("mnist")[: 60_000 // shrink**2]
     settings = {"schedule": "quick", "n_particles": 10_000 // shrink**2, "batch_size": 20_000}
-    fitted, _ = fit(images, labels=True, **settings)
+    fitted, _ = fit(images, labels=True, knots=64, **settings)
     fid, y = Judge(images).fid_of, fitted.conditions_[: SAMPLES // shrink**2]
     about = f"{len(y):,} samples, MNIST by class, quick"
     batched = fid(fitted.particles_[: len(y)])
