@@ -40,6 +40,7 @@ from sliceflow.progress import Progress
 from sliceflow.schedules import PRESETS, Stage, pyramid
 from sliceflow.starts import Gaussian, Noise, Start
 from sliceflow.targets import ArrayTarget, balanced, mixed
+from sliceflow.transport import KNOTS
 
 
 class SlicedFlow(Parameters):
@@ -141,7 +142,7 @@ class SlicedFlow(Parameters):
         fixed_directions: bool = False,
         batch_size: int | None = None,
         n_cdf: int | None = None,
-        knots: int | None = 64,
+        knots: int | None = KNOTS,
         checkpoints: str | Path | None = None,
         checkpoint_minutes: float = 10.0,
         device: str | torch.device = "cpu",
@@ -215,7 +216,7 @@ class SlicedFlow(Parameters):
             raise ValueError("this SlicedFlow is not fitted: call fit(x) or fit(x, y) first")
         if self.model_ is None:
             raise ValueError("this fit was not recorded: pass knots=64 and fit again to sample")
-        return self.model_.sample(n, y, random_state)
+        return self.model_.sample(n, y, random_state, self.verbose)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this estimator takes. Only scikit-learn calls it."""

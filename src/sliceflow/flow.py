@@ -17,14 +17,14 @@ from sliceflow.projections import Block, Operator
 from sliceflow.schedules import Stage
 from sliceflow.starts import Noise, Sampler, Start
 from sliceflow.targets import Target
-from sliceflow.transport import PackedMap
+from sliceflow.transport import KNOTS, PackedMap
 
 
 @dataclass(frozen=True)
 class Precision:
     """How finely maps are recorded: by so many knots, each a pair of integers of so many bits."""
 
-    knots: int = 64
+    knots: int = KNOTS
     bits: int = 16
 
 

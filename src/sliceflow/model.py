@@ -22,6 +22,7 @@ from sliceflow.conditions import Columns, Condition, Label, Observed
 from sliceflow.course import Course, Record, Setting, State
 from sliceflow.engines import Engine
 from sliceflow.flow import Flow
+from sliceflow.progress import Progress
 from sliceflow.projections import Block, Operator, slices
 from sliceflow.schedules import Stage
 from sliceflow.starts import Sampler
@@ -101,7 +102,7 @@ class FlowModel(Course):
             classes,
         )
 
-    def sample(self, n: int, y: Any = None, random_state: Any = None) -> Any:
+    def sample(self, n: int, y: Any = None, random_state: Any = None, verbose: bool = False) -> Any:
         """Return n new samples of x, given y if the model is conditional.
 
         Parameters
@@ -114,14 +115,18 @@ class FlowModel(Course):
         random_state : int, NumPy generator or None
             The seed of these samples. By default that of the fit, so that the same call gives
             the same samples.
+        verbose : bool
+            Show progress.
         """
         n = check_integer("n", n, 1)
         seed = self.seed if random_state is None else check_seed(random_state)
         given = self._given(n, y)
-        parts = [
-            self._moved(self._joined(given[..., some]), seed, some.start // SWARM)
-            for some in slices(n, AT_ONCE)
-        ]
+        batches = list(slices(n, AT_ONCE))
+        with Progress(len(batches) * self.schedule, show=verbose) as progress:
+            parts = [
+                self._moved(self._joined(given[..., some]), seed, some.start // SWARM, progress)
+                for some in batches
+            ]
         return self.kind.joined(parts)
 
     def inpaint(self, images: Any, n: int = 1, random_state: Any = None) -> Any:
@@ -151,7 +156,7 @@ class FlowModel(Course):
         x = torch.zeros(math.prod(self.shape), given.shape[-1], dtype=torch.float64)
         return self.condition.join(x, given)
 
-    def _moved(self, z: Tensor, seed: int, first: int) -> Any:
+    def _moved(self, z: Tensor, seed: int, first: int, progress: Progress) -> Any:
         """Return samples for particles z that hold what is given; their first swarm's number."""
         n, free = z.shape[1], self.condition.free
         numbers = range(first, first + math.ceil(n / SWARM))
@@ -162,7 +167,8 @@ class FlowModel(Course):
         for swarm, own in zip(swarms, seeds, strict=True):
             x = self.start(generator(own, Draw.OFFLINE_START), swarm)
             self.condition.set_free(swarm, x)
-        state = self.run(State(swarms, noise=[(own, Draw.OFFLINE_NOISE) for own in seeds]))
+        noise = [(own, Draw.OFFLINE_NOISE) for own in seeds]
+        state = self.run(State(swarms, noise), [progress])
         moved = self.scaling.back(torch.cat(state.swarms, dim=1)[:, :n])
         z = z.clone()
         z[free] = moved[free]  # the rest comes back as it was given

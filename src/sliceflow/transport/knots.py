@@ -14,7 +14,7 @@ from torch import Tensor
 from sliceflow.transport.histogram import HistogramMap, is_compiled
 from sliceflow.transport.kernels import interpolate_rows
 
-KNOTS = 128
+KNOTS = 64
 """Parts of p, and of q, whose means are knots."""
 
 
