@@ -79,3 +79,11 @@ def test_replaying_is_riding_along(condition, entropy):
     flow.run(state)
     replay = FlowModel.of(flow, state, None, None, None).run(later)
     torch.testing.assert_close(replay.particles, state.offline, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("schedule", [STAGES, STAGES[1:2]])
+def test_a_flow_can_be_recorded_twice(schedule):
+    flow = fitted(schedule=schedule).flow_
+    first, second = (flow.run(flow.start(200)).record for _ in range(2))
+    assert len(first.axes) == len(second.axes) == len(schedule)
+    assert all(torch.equal(a.knots, b.knots) for a, b in zip(first.maps, second.maps, strict=True))

@@ -30,9 +30,10 @@ class Precision:
 
 @dataclass(frozen=True)
 class ToData(Setting):
-    """What the steps of a stage share: also the data, at its level."""
+    """What the steps of a stage share: also the data, at its level, and axes made from it."""
 
     target: Target
+    axes: Tensor | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,19 +129,23 @@ class Flow(Course):
         """Return what the steps of this stage share, made when it begins."""
         if state.stage not in self._settings:
             self._settings.clear()
-            stage, like = self.schedule[state.stage], state.particles
-            level, target = self.engine.level(stage, self.shape, like), self.target
-            if stage.resolution is not None:
-                # In many dimensions, other rows for each step would tear the particles to and fro
-                # by chance. In few, particles would gather at rows that stay.
-                target = target.part(generator(self.seed, Draw.PART, state.stage))
-            target, rng = target.at(level), generator(self.seed, Draw.AXES, state.stage)
-            axes = self.engine.axes(stage, self.shape, target, rng)
-            if state.record is not None and len(state.record.axes) == state.stage:
-                state.record.axes.append(axes)
-            law = self.engine.directions(stage, self.shape, self.condition, axes)
-            self._settings[state.stage] = ToData(level, law, target)
-        return self._settings[state.stage]
+            self._settings[state.stage] = self._begin(state.stage, state.particles)
+        setting = self._settings[state.stage]
+        if state.record is not None and len(state.record.axes) == state.stage:
+            state.record.axes.append(setting.axes)
+        return setting
+
+    def _begin(self, number: int, like: Tensor) -> ToData:
+        stage, target = self.schedule[number], self.target
+        level = self.engine.level(stage, self.shape, like)
+        if stage.resolution is not None:
+            # In many dimensions, other rows for each step would tear the particles to and fro by
+            # chance. In few, particles would gather at rows that stay.
+            target = target.part(generator(self.seed, Draw.PART, number))
+        target, rng = target.at(level), generator(self.seed, Draw.AXES, number)
+        axes = self.engine.axes(stage, self.shape, target, rng)
+        law = self.engine.directions(stage, self.shape, self.condition, axes)
+        return ToData(level, law, target, axes)
 
     def transport(self, state: State, A: Operator, us: list[Tensor]) -> Transport:
         """Return the maps to a batch of the data."""

@@ -100,7 +100,7 @@ class GaussianSampler:
             members = (group == g).nonzero().squeeze(1)
             for some in slices(len(members), PRODUCT):
                 columns = members[some]
-                x[:, columns] = mean + _product(factor, x[:, columns])
+                x[:, columns] = mean.to(x) + _product(factor.to(x), x[:, columns])
         return x
 
 

@@ -57,7 +57,7 @@ class KnotMap:
 
     def packed(self, bits: int) -> "PackedMap":
         """Return the map with its numbers as integers of so many bits."""
-        return PackedMap.of(torch.stack([self.x, self.move_by]), bits)
+        return PackedMap.of(torch.stack([self.x, self.move_by]).cpu(), bits)
 
     def move(self, z: Tensor) -> None:
         """Replace values (H, L) by their displacements T(z) − z."""
