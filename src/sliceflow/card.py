@@ -2,11 +2,12 @@
 
 import io
 from collections.abc import Mapping
+from dataclasses import astuple
 
 import numpy as np
 import torch
 
-from sliceflow.conditions import Label, Unconditional
+from sliceflow.conditions import Columns, Label, Observed, Unconditional
 from sliceflow.model import FlowModel
 from sliceflow.viz import draw, grid
 
@@ -27,20 +28,36 @@ def card_picture(model: FlowModel) -> bytes | None:
 
 def card_text(model: FlowModel, about: str, metrics: Mapping[str, float], has_picture: bool) -> str:
     """Return the model card, in Markdown."""
-    steps = sum(stage.steps for stage in model.schedule)
-    lines = [
+    given, y = _given(model)
+    parts = [
         f"# {about or 'A sliced-Wasserstein flow'}",
-        "",
-        f"Samples of shape {model.shape}, condition: {type(model.condition).__name__}. A recorded",
-        f"flow of {steps} steps in {len(model.schedule)} stages ({type(model.engine).__name__}), "
-        f"seed {model.seed}.",
-        "",
+        f"Draws x of shape {model.shape}, {given}.",
+        "![Samples, not picked](samples.png)" if has_picture else "",
+        f"    import sliceflow\n    x = sliceflow.load(path).sample(100{y})  # of this file",
+        _table("measured | value", [f"{name} | {value:.4g}" for name, value in metrics.items()]),
+        f"Recorded with {model.engine} and seed {model.seed}, in these stages:",
+        _table(
+            "steps | resolution | patch | band | shared maps",
+            [" | ".join(map(str, astuple(stage))) for stage in model.schedule],
+        ),
     ]
-    if has_picture:
-        lines += ["![Samples, not picked](samples.png)", ""]
-    if metrics:
-        lines += ["| measured | value |", "|---|---|"]
-        lines += [f"| {name} | {value:.4g} |" for name, value in metrics.items()] + [""]
-    lines += ["    import sliceflow", "    model = sliceflow.load(path)  # of this file"]
-    lines += ["    samples = model.sample(100)", ""]
-    return "\n".join(lines)
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _given(model: FlowModel) -> tuple[str, str]:
+    """Return what samples are conditioned on, in words and in the call."""
+    if model.classes is not None:
+        labels = model.classes.tolist()
+        return f"given a label: {', '.join(map(str, labels))}", f", y={labels[0]!r}"
+    if isinstance(model.condition, Columns):
+        return f"given {model.condition.l} columns", ", y=columns"
+    if isinstance(model.condition, Observed):
+        return "given a part of it", ", y=rows"
+    return "unconditionally", ""
+
+
+def _table(head: str, rows: list[str]) -> str:
+    if not rows:
+        return ""
+    rule = "|".join(["---"] * (head.count("|") + 1))
+    return "\n".join(f"| {row} |" for row in (head, *rows)).replace("\n", f"\n|{rule}|\n", 1)
