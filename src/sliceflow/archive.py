@@ -89,8 +89,6 @@ def opened(path: Path, format: str, version: int) -> Iterator["Archive"]:
                     f"not a {format} of version {version}: use the sliceflow that wrote it"
                 )
             yield archive
-            if unread := {name for name in archive.unread if name.endswith(".safetensors")}:
-                raise FileError(f"it has no use for its {', '.join(sorted(unread))}")
         except Exception as error:
             told = str(error) if isinstance(error, FileError) else repr(error)
             raise FileError(f"{path} cannot be used: {told}") from error
@@ -110,7 +108,7 @@ class Archive:
         names = [info.filename for info in self._zip.infolist()]
         if sorted(names) != sorted([*self._manifest, MANIFEST]):
             raise FileError("its parts are not those of its manifest")
-        self.unread = set(self._manifest)
+        self._unread = set(self._manifest)
         self.config: dict[str, Any] = json.loads(self.read("config.json"))
 
     def read(self, name: str) -> bytes:
@@ -123,7 +121,7 @@ class Archive:
         data = self._zip.read(info)
         if hashlib.sha256(data).hexdigest() != entry["sha256"]:
             raise FileError(f"{name} does not have the sum that the manifest says")
-        self.unread.discard(name)
+        self._unread.discard(name)
         return data
 
     def tensors(self, name: str, sizes: Sizes) -> dict[str, Tensor]:
@@ -139,6 +137,11 @@ class Archive:
             if tensor.dtype not in DTYPES[key] or not tensor.isfinite().all():
                 raise FileError(f"{key} of {name} is {tensor.dtype}, or not finite")
         return tensors
+
+    def check_all_is_read(self) -> None:
+        """Refuse a file that has tensors nobody asked for."""
+        if unread := sorted(name for name in self._unread if name.endswith(".safetensors")):
+            raise FileError(f"it has no use for its {', '.join(unread)}")
 
 
 def _fits(tensor: Tensor, size: tuple[int | None, ...]) -> bool:

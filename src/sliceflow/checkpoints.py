@@ -113,6 +113,7 @@ class Checkpoints:
             flow, steps = self._flow, self._flow.steps_done(state)
             begun = flow.schedule[: state.stage + (state.step > 0)]
             state.record = read_record(archive, begun, flow.engine, flow.shape, steps)
+        archive.check_all_is_read()
         return state
 
     def _swarms(self, archive: Archive, kind: str, in_full: bool) -> list[Tensor]:

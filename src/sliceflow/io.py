@@ -46,7 +46,9 @@ def save(
 def load(path: str | Path) -> FlowModel:
     """Read a model from a file, after checking its sums. `FileError` says what is wrong with it."""
     with opened(Path(path), FORMAT, VERSION) as archive:
-        return _model(archive)
+        model = _model(archive)
+        archive.check_all_is_read()
+        return model
 
 
 def _parts(
