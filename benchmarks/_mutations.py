@@ -54,7 +54,7 @@ def lose_a_part(rng: np.random.Generator, parts: Parts) -> None:
 
 def swap_parts(rng: np.random.Generator, parts: Parts) -> None:
     """Let two parts have each other's bytes."""
-    a, b = rng.choice([name for name in parts if name.endswith("safetensors")], 2, replace=False)
+    a, b = rng.choice(_tensors(parts), 2, replace=False)
     if parts[a] == parts[b]:
         parts[a] = b""
     parts[a], parts[b] = parts[b], parts[a]
@@ -68,14 +68,14 @@ def leave_the_folder(rng: np.random.Generator, parts: Parts) -> None:
 
 def claim_a_huge_header(rng: np.random.Generator, parts: Parts) -> None:
     """Say that a header of tensors is longer than the file."""
-    name = str(rng.choice([name for name in parts if name.endswith("safetensors")]))
+    name = str(rng.choice(_tensors(parts)))
     length = int(rng.choice([2**62, 2**40, 2**31, len(parts[name])]))
     parts[name] = struct.pack("<Q", length) + parts[name][8:]
 
 
 def claim_huge_tensors(rng: np.random.Generator, parts: Parts) -> None:
     """Say that a tensor is larger than the file."""
-    name = str(rng.choice([name for name in parts if name.endswith("safetensors")]))
+    name = str(rng.choice(_tensors(parts)))
     (length,) = struct.unpack("<Q", parts[name][:8])
     header = json.loads(parts[name][8 : 8 + length])
     tensor = header[str(rng.choice([key for key in header if key != "__metadata__"]))]
@@ -115,7 +115,11 @@ PARTS = (
 
 
 def _needed(rng: np.random.Generator, parts: Parts) -> str:
-    return str(rng.choice([name for name in parts if name.endswith(("json", "safetensors"))]))
+    return str(rng.choice(["config.json", *_tensors(parts)]))
+
+
+def _tensors(parts: Parts) -> list[str]:
+    return [name for name in parts if name.endswith("safetensors")]
 
 
 def spoil(rng: np.random.Generator, good: Path, bad: Path) -> str:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Self
 
 from torch import Tensor
@@ -105,8 +105,8 @@ class Checkpoints:
 
     def _state(self, archive: Archive) -> State:
         stage, step = archive.config["stage"], archive.config["step"]
-        state = State(self._start.swarms, self._start.noise, int(stage), int(step))
-        state.swarms = self._swarms(archive, "swarm", in_full=True)
+        swarms = self._swarms(archive, "swarm", in_full=True)
+        state = State(swarms, self._start.noise, int(stage), int(step))
         if archive.config["is_inner"]:
             state.inner = self._swarms(archive, "inner", in_full=False)
         if self._start.record is not None:
@@ -130,12 +130,7 @@ class Checkpoints:
             self._handler = signal.signal(signal.SIGTERM, self._ask_to_end)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._handler)
 

@@ -78,6 +78,10 @@ Callback = Callable[[State], object]
 class Transport(Protocol):
     """The maps of a step."""
 
+    @property
+    def width(self) -> int:
+        """How many values along a direction it holds beside those of the swarms."""
+
     def __call__(self, theta: Block, rows: slice, zs: list[Tensor]) -> PackedMap | None:
         """Replace values z of each swarm along these directions, rows of A, by T(z) − z.
 
@@ -202,7 +206,7 @@ def add_moves(
             theta.lift(z, move, weight)
         return maps
 
-    blocks = numbered(A.blocks(max(u.shape[1] for u in us)))
+    blocks = numbered(A.blocks(max(transport.width, *(u.shape[1] for u in us))))
     maps = parallel(add, blocks) if A.is_disjoint else [add(block) for block in blocks]
     return PackedMap.joined([T for T in maps if T is not None])
 

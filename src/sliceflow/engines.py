@@ -198,15 +198,15 @@ class Fast:
         """Return the principal axes of the data's patches, if a band of the stage is of them."""
         if stage.band is None:
             return None
-        at_level, patch = _tile(stage, shape)
+        at_level, patch, _ = _tile(stage, shape)
         return spectral_axes(target.draw(rng, AXES_ROWS), at_level, patch)
 
     def directions(
         self, stage: Stage, shape: tuple[int, ...], condition: Condition, axes: Tensor | None
     ) -> Tiles:
         """Return tiles or, where a patch is the level, all of it, with the stage's basis."""
-        at_level, patch = _tile(stage, shape)
-        p, amplifier = shape[0] * patch**2 if patch else math.prod(at_level), condition.amplifier
+        at_level, patch, p = _tile(stage, shape)
+        amplifier = condition.amplifier
         if stage.resolution is None and condition.l:  # as long as θ_y is where θ is uniform
             amplifier *= (condition.l / math.prod(shape)) ** 0.5
         bands = stage.band if isinstance(stage.band, tuple) else (stage.band,)
@@ -222,8 +222,7 @@ class Fast:
 
     def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
         """Return how many maps a step of the stage has, and P if it has axes (P, P)."""
-        at_level, patch = _tile(stage, shape)
-        p = shape[0] * patch**2 if patch else math.prod(at_level)
+        at_level, patch, p = _tile(stage, shape)
         tiles = math.prod(side // patch for side in at_level[1:]) if patch else 1
         return p if stage.shared else p * tiles, None if stage.band is None else p
 
@@ -251,11 +250,13 @@ class Fast:
         return KnotMap.joined([T for T in parallel(displace, shares(len(p))) if T is not None])
 
 
-def _tile(stage: Stage, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int | None]:
-    """Return the shape of x at the level and the side of a tile, None if that is all of x."""
+def _tile(stage: Stage, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int | None, int]:
+    """Return the shape of x at the level, the side of a tile, None if that is all of x, and P."""
     k = stage.resolution
     if k is None:
-        return shape, None
+        return shape, None, math.prod(shape)
     channels, height, width = shape
-    patch = stage.patch if stage.patch and stage.patch < k else None
-    return level_shape((channels, height, width), k), patch
+    at_level = level_shape((channels, height, width), k)
+    if stage.patch and stage.patch < k:
+        return at_level, stage.patch, channels * stage.patch**2
+    return at_level, None, math.prod(at_level)

@@ -48,6 +48,11 @@ class Estimate:
     data: Tensor
     precision: Precision | None
 
+    @property
+    def width(self) -> int:
+        """How many values along a direction it holds: those of the data."""
+        return self.data.shape[1]
+
     def __call__(self, theta: Block, rows: slice, zs: list[Tensor]) -> PackedMap | None:
         """Replace values z of each swarm along these directions, rows of A, by T(z) − z."""
         p = zs[0] if self.some is None else theta.project(self.some)

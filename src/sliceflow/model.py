@@ -40,6 +40,7 @@ class Recorded:
     """The maps of a step, as recorded."""
 
     maps: KnotMap
+    width = 0
 
     def __call__(self, theta: Block, rows: slice, zs: list[Tensor]) -> None:
         """Replace values z of each swarm along these directions, rows of A, by T(z) − z."""

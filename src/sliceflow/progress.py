@@ -1,6 +1,5 @@
 """Progress on the terminal: a callback, so that the flow itself prints nothing."""
 
-from types import TracebackType
 from typing import Self
 
 from tqdm.auto import tqdm
@@ -25,10 +24,5 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._bar.close()

@@ -215,7 +215,7 @@ class Counted:
 
         The values in a cell are taken to be spread evenly: one that is cut has its share of them.
         """
-        if self.counts.device.type == "cpu" and self.grid.low.dtype == torch.float32:
+        if is_compiled(self.grid.low):
             means = torch.empty(len(self.counts), parts, dtype=torch.float64)
             average_parts(*self.arrays(), means.numpy())
             return means
