@@ -17,7 +17,7 @@ M = 3000
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield FID of 3,000 images; the same number of untouched ones is the floor."""
-    train, test = load("cifar10")[: 50_000 // shrink**2], load("cifar10", "test")[: M // shrink]
+    train, test = load("cifar10")[: 50_000 // shrink**2], load("cifar10", "test")[: M // shrink**2]
     judge, target = Judge(train), mirrored(train)
 
     def fid(x: Tensor) -> float:

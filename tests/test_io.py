@@ -3,19 +3,17 @@
 import io
 import subprocess
 import sys
-from pathlib import Path
 from zipfile import ZipFile
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
-from test_model import CONDITIONS, LABELS, fitted, sample
+from test_model import CONDITIONS, LABELS, MODELS, fitted, sample
 
 from benchmarks._mutations import BYTES, PARTS, spoil
 from sliceflow import Exact, FileError, SlicedFlow, load, save
 
-MODELS = Path(__file__).parent / "models"
 NAMES = np.array(["ant", "bee", "cow"])
 
 

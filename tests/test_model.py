@@ -1,6 +1,11 @@
 """Recorded flows: new samples by the maps of a fit, without its data."""
 
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +17,7 @@ from sliceflow.flow import Precision
 from sliceflow.model import AT_ONCE, SWARM, FlowModel
 from sliceflow.transport import KNOTS
 
+MODELS = Path(__file__).parent / "models"
 SHAPE = (2, 6, 6)
 STAGES = (Stage(2, 4, 4), Stage(3, 6, 3, band=2), Stage(2, 6, 2, band=(1, None), shared=True))
 RNG = np.random.default_rng(0)
@@ -63,9 +69,22 @@ def test_inpainting():
 
 def test_more_samples_than_fit_in_memory_at_once():
     model = fitted(schedule=(Stage(1, 2),)).model_
-    samples = model.sample(AT_ONCE + 3)
-    assert np.array_equal(model.sample(AT_ONCE + 1), samples[:-2])
+    samples = model.sample(2 * AT_ONCE + 3)
+    assert np.array_equal(model.sample(2 * AT_ONCE + 1), samples[:-2])
     assert len(np.unique(samples.reshape(len(samples), -1), axis=0)) > 0.99 * len(samples)
+
+
+def test_an_interrupted_sampling_ends():
+    """Ctrl-C is not answered when all samples are done, but at once."""
+    code = "import sliceflow, sys; print(); sliceflow.load(sys.argv[1]).sample(10**6, 'even')"
+    command = [sys.executable, "-uc", code, MODELS / "version-1.zip"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=10)
+    assert process.returncode != 0
+    assert errors.rstrip().endswith("KeyboardInterrupt")
 
 
 @pytest.mark.parametrize("entropy", [0.0, 1e-3])

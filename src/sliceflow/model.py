@@ -10,6 +10,7 @@ from torch import Tensor
 
 from sliceflow._random import Draw, child, generator
 from sliceflow._scaling import Scaling
+from sliceflow._threads import parallel
 from sliceflow._validation import (
     Kind,
     check_given_columns,
@@ -31,8 +32,8 @@ from sliceflow.transport import KnotMap
 SWARM = 256
 """Samples that are moved together, always as many: the bits of a product change with its shape."""
 
-AT_ONCE = 4096
-"""Samples in memory at a time."""
+AT_ONCE = 1024
+"""Samples that a thread has in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,13 +123,14 @@ class FlowModel(Course):
         n = check_integer("n", n, 1)
         seed = self.seed if random_state is None else check_seed(random_state)
         given = self._given(n, y)
-        batches = list(slices(n, AT_ONCE))
+        batches = _batches(n)
         with Progress(len(batches) * self.schedule, show=verbose) as progress:
-            parts = [
-                self._moved(self._joined(given[..., some]), seed, some.start // SWARM, progress)
-                for some in batches
-            ]
-        return self.kind.joined(parts)
+
+            def moved(some: slice) -> Any:
+                z = self._joined(given[..., some])
+                return self._moved(z, seed, some.start // SWARM, progress)
+
+            return self.kind.joined(parallel(moved, batches))
 
     def inpaint(self, images: Any, n: int = 1, random_state: Any = None) -> Any:
         """Return n samples for each image, of which observed pixels are read: (images, n, …)."""
@@ -188,3 +190,12 @@ class FlowModel(Course):
     def transport(self, state: State, A: Operator, us: list[Tensor]) -> Recorded:
         """Return the maps that were recorded in this step."""
         return Recorded(self.record.maps[self.steps_done(state)].unpacked())
+
+
+def _batches(n: int) -> list[slice]:
+    """Cut n samples into batches of whole swarms: each is moved by one thread, from start to end.
+
+    A step of so few samples is short, and threads that did it together would mostly wait.
+    """
+    each = math.ceil(n / SWARM / torch.get_num_threads()) * SWARM
+    return list(slices(n, min(each, AT_ONCE)))
