@@ -1,7 +1,8 @@
 """What each choice of ours is worth on CIFAR-10: all else as in the quick preset."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
+from itertools import groupby
 
 from benchmarks._images import Judge, fit
 from benchmarks.ledger import Figure
@@ -22,10 +23,13 @@ def changed(fine: bool, times: float = 1, **change) -> tuple[Stage, ...]:
     )
 
 
-def patches(*sides: int) -> tuple[Stage, ...]:
-    """Return the quick schedule with other patches at full size."""
-    below = [stage for stage in QUICK if stage.resolution < 32]
-    return (*below, *(replace(QUICK[-1], patch=side) for side in sides))
+def patches(at: Container[int], *sides: int) -> tuple[Stage, ...]:
+    """Return the quick schedule with other patches at some levels."""
+    stages: list[Stage] = []
+    for k, usual in groupby(QUICK, lambda stage: stage.resolution):
+        first, *rest = usual
+        stages += [replace(first, patch=side) for side in sides] if k in at else [first, *rest]
+    return tuple(stages)
 
 
 def levels(*sides: int) -> tuple[Stage, ...]:
@@ -44,8 +48,14 @@ CHOICES = {
     "axes alone up to 16×16": {"schedule": changed(False, band=1)},
     "random directions above 16×16": {"schedule": changed(True, band=None)},
     "bands of 3 above 16×16": {"schedule": changed(True, band=3)},
-    "patches 7, 5, 3 at 32×32": {"schedule": patches(7, 5, 3)},
-    "patches 3, 2 at 32×32": {"schedule": patches(3, 2)},
+    "patches 15, 11, 9, 7, 5, 3 from 8×8 to 16×16": {
+        "schedule": patches(range(8, 17), 15, 11, 9, 7, 5, 3)
+    },
+    "patches of all of the level, 7, 5, 3 from 8×8 to 16×16": {
+        "schedule": patches(range(8, 17), 16, 7, 5, 3)
+    },
+    "patches 7, 5, 3 at 32×32": {"schedule": patches([32], 7, 5, 3)},
+    "patches 3, 2 at 32×32": {"schedule": patches([32], 3, 2)},
     "shared maps above 16×16": {"schedule": changed(True, shared=True)},
     "three times the steps up to 16×16": {"schedule": changed(False, times=3)},
     "three times the steps above 16×16": {"schedule": changed(True, times=3)},

@@ -16,7 +16,7 @@ M = 3000
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
-    """Yield FID of 3,000 images; the same number of untouched ones is the floor."""
+    """Yield FID of 3,000 images, between that of untouched ones and that of the flow alone."""
     train, test = load("cifar10")[: 50_000 // shrink**2], load("cifar10", "test")[: M // shrink**2]
     judge, target = Judge(train), mirrored(train)
 
@@ -25,15 +25,25 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
 
     x, preset = torch.from_numpy(test.particles()), "standard" if shrink == 1 else "quick"
     yield Figure("limits.real", fid(x), "", f"FID of {M:,} test images")
+    flow = flow_above(0, target, train.shape, preset)
+    alone = flow.run(flow.start(x.shape[1])).particles
+    yield Figure("limits.flow", fid(alone), "", f"FID of {M:,} samples of the flow alone")
     for k in (16, 12, 8) if shrink == 1 else (16,):
         level = LanczosLevel.orthonormal_at(train.shape, k, x)
-        coarse = level.leave(level.enter(x))
-        about = f"FID of {M:,} test images at {k}×{k}"
-        yield Figure(f"limits.blurred.{k}", fid(coarse), "", f"{about}, without finer detail")
-        other = coarse + (x - coarse).roll(1, dims=1)
-        yield Figure(f"limits.swapped.{k}", fid(other), "", f"{about}, with that of other images")
-        ours = finer(target, x, level, k, preset)
-        yield Figure(f"limits.flow.{k}", fid(ours), "", f"{about}, with that of the flow")
+        flow = flow_above(k, target, train.shape, preset)
+        for name, finer, whose in at_level(level, x, flow):
+            about = f"FID of {M:,} test images at {k}×{k}, {whose}"
+            yield Figure(f"limits.{name}.{k}", fid(finer), "", about)
+
+
+def at_level(level: LanczosLevel, x: Tensor, flow: Flow) -> Iterator[tuple[str, Tensor, str]]:
+    """Yield what x are at a level, with finer detail of three kinds."""
+    coarse = level.leave(level.enter(x))
+    yield "blurred", coarse, "without finer detail"
+    yield "swapped", coarse + (x - coarse).roll(1, dims=1), "with that of other images"
+    state = flow.start(x.shape[1])
+    level.update(state.particles, level.enter(x))
+    yield "flow", flow.run(state).particles, "with that of the flow"
 
 
 def mirrored(train: Images) -> ArrayTarget:
@@ -43,10 +53,7 @@ def mirrored(train: Images) -> ArrayTarget:
     return ArrayTarget(data[:, order], 20_000, len(data))
 
 
-def finer(target: ArrayTarget, x: Tensor, level: LanczosLevel, k: int, preset: str) -> Tensor:
-    """Return particles that begin as x at the level, and as a Gaussian above it."""
-    schedule = tuple(s for s in pyramid(level.shape, preset) if (s.resolution or 0) > k)
-    flow = Flow(target, Unconditional(), level.shape, schedule, initial=Gaussian())
-    state = flow.start(x.shape[1])
-    level.update(state.particles, level.enter(x))
-    return flow.run(state).particles
+def flow_above(k: int, target: ArrayTarget, shape: tuple[int, ...], preset: str) -> Flow:
+    """Return a flow with the stages above k×k, from a Gaussian."""
+    schedule = tuple(stage for stage in pyramid(shape, preset) if (stage.resolution or 0) > k)
+    return Flow(target, Unconditional(), shape, schedule, initial=Gaussian())
