@@ -16,11 +16,12 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     images = load("mnist")
     images, settings = images[: len(images) // shrink**2], dict(SETTINGS)
     settings["n_particles"] //= shrink**2
-    exact = {"engine": Exact(n_directions=1000 // shrink), "schedule": paper(28, 10 // shrink)}
+    exact = {"engine": Exact(n_directions=1000 // shrink), "schedule": paper(28, 14 // shrink)}
     fast = {"schedule": "best" if shrink == 1 else "quick"}
     for name, chosen in (("exact", exact), ("fast", fast)):
         model, cost = fit(images, **settings, **chosen)
-        yield Figure(f"minutes.paper.{name}", cost.minutes, "min", f"{name} engine, MNIST")
+        about = f"the fit of the {name} engine, MNIST; {cost.gib:.1f} GiB"
+        yield Figure(f"minutes.paper.{name}", cost.minutes, "min", about)
         save(viz.grid(model.particles_[:160]), f"paper-{name}", shrink)
         about = f"5,000 samples of the {name} engine, MNIST"
         yield from judged(model.particles_, images, f"paper.{name}", about)
