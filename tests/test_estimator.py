@@ -183,6 +183,17 @@ def test_observed_pixels_come_back_bit_for_bit():
     np.testing.assert_array_equal(model.sample(4, y=IMAGES[:4])[:, mask], IMAGES[:4, mask])
 
 
+def test_samples_for_an_image_differ_where_the_data_does():
+    """The right half is white or black, whatever the left one: samples must not take sides."""
+    rng = np.random.default_rng(0)
+    images = rng.integers(256, size=(2000, 1, 8, 8), dtype=np.uint8)
+    images[..., 4:] = 255 * rng.integers(2, size=(2000, 1, 1, 1))
+    model = SlicedFlow(observed="left", schedule="quick", random_state=0).fit(images)
+    samples = model.sample(400, y=images[:20].repeat(20, axis=0))
+    white = (samples[..., 4:].mean(axis=(1, 2, 3)) > 127).reshape(20, 20).mean(axis=1)
+    assert np.count_nonzero((white > 0.1) & (white < 0.9)) >= 15
+
+
 def test_labels_decide_where_samples_go():
     """Two classes side by side: samples of each must be where its data is."""
     rng = np.random.default_rng(0)

@@ -65,7 +65,8 @@ class SlicedFlow(Parameters):
     start : float or "gaussian", optional
         Where particles start: noise of this standard deviation, or a Gaussian with the mean and
         the covariance of the data, of each class if there are labels. By default 1 for tables,
-        0.01 for grey images and "gaussian" for others.
+        "gaussian" for colour images, and 0.01 for grey ones, but 1 if part of them is observed:
+        what is observed must not outweigh the noise, or all samples given it would be alike.
     amplifier : float
         ξ: how much y weighs. The paper uses 10 for labels; 0 ignores y, and too much hurts where
         there are few rows.
@@ -259,7 +260,8 @@ class SlicedFlow(Parameters):
     def _initial(self, shape: tuple[int, ...]) -> Start:
         start = self.start
         if start is None:
-            start = 1.0 if len(shape) == 1 else 0.01 if shape[0] == 1 else "gaussian"
+            grey = 0.01 if self.observed is None else 1.0
+            start = 1.0 if len(shape) == 1 else grey if shape[0] == 1 else "gaussian"
         if isinstance(start, str):
             if start != "gaussian":
                 raise ValueError(f'start={start!r}: pass "gaussian" or a standard deviation')
