@@ -77,7 +77,9 @@ def with_tables(text: str, rows: list[dict]) -> str:
 
 def _number(row: dict) -> str:
     value = row["value"]
-    digits = f"{value:.1e}" if value < 0.01 else f"{value:.3g}" if value < 100 else f"{value:.0f}"
+    digits = (
+        f"{value:.1e}" if 0 < value < 0.01 else f"{value:.3g}" if value < 100 else f"{value:.0f}"
+    )
     return f"{digits} {row['unit']}".strip()
 
 
