@@ -1,6 +1,7 @@
 """Ways to spoil a file: by its bytes, and by parts that do not fit, under sums that are right."""
 
 import json
+import math
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -53,11 +54,16 @@ def lose_a_part(rng: np.random.Generator, parts: Parts) -> None:
 
 
 def swap_parts(rng: np.random.Generator, parts: Parts) -> None:
-    """Let two parts have each other's bytes."""
-    a, b = rng.choice(_tensors(parts), 2, replace=False)
-    if parts[a] == parts[b]:
-        parts[a] = b""
+    """Let two parts of different kinds have each other's bytes."""
+    stages = [name for name in _tensors(parts) if name.startswith("stage")]
+    a, b = rng.choice(stages), rng.choice(sorted(set(_tensors(parts)) - set(stages)))
     parts[a], parts[b] = parts[b], parts[a]
+
+
+def add_a_part(rng: np.random.Generator, parts: Parts) -> None:
+    """Have a part that is none."""
+    name = str(rng.choice(["model.pkl", "../sitecustomize.py", "stage-999.safetensors"]))
+    parts[name] = parts["config.json"]
 
 
 def leave_the_folder(rng: np.random.Generator, parts: Parts) -> None:
@@ -88,10 +94,18 @@ def claim_huge_tensors(rng: np.random.Generator, parts: Parts) -> None:
 def change_the_config(rng: np.random.Generator, parts: Parts) -> None:
     """Say something else than the tensors do, or nothing that makes sense."""
     config = json.loads(parts["config.json"])
-    key = str(
-        rng.choice(["format", "version", "shape", "condition", "schedule", "engine", "dtype"])
-    )
-    config[key] = [None, -1, "x", [], {}, [2**40, 2**40], [[[]]]][rng.integers(7)]
+    key = str(rng.choice(list(config)))
+    wrong = [None, -1, "x", [], {}, [2**40, 2**40], [[[]]], math.nan, ["<U40000000", ["a", "b"]]]
+    config[key] = wrong[rng.integers(len(wrong))]
+    parts["config.json"] = json.dumps(config).encode()
+
+
+def change_a_setting(rng: np.random.Generator, parts: Parts) -> None:
+    """Have a number that no fit would take."""
+    config = json.loads(parts["config.json"])
+    places = [(config, "seed"), (config, "entropy"), (config["condition"], "amplifier")]
+    inside, key = places[rng.integers(len(places))]
+    inside[key] = [math.nan, math.inf, -1, "1", None, [1]][rng.integers(6)]
     parts["config.json"] = json.dumps(config).encode()
 
 
@@ -109,8 +123,9 @@ def lengthen_the_schedule(rng: np.random.Generator, parts: Parts) -> None:
 
 
 PARTS = (
-    *(lose_a_part, swap_parts, leave_the_folder, claim_a_huge_header, claim_huge_tensors),
-    *(change_the_config, nest_the_config, lengthen_the_schedule),
+    *(lose_a_part, swap_parts, add_a_part, leave_the_folder),
+    *(claim_a_huge_header, claim_huge_tensors),
+    *(change_the_config, change_a_setting, nest_the_config, lengthen_the_schedule),
 )
 
 

@@ -77,10 +77,8 @@ def with_tables(text: str, rows: list[dict]) -> str:
 
 def _number(row: dict) -> str:
     value = row["value"]
-    digits = (
-        f"{value:.1e}" if 0 < value < 0.01 else f"{value:.3g}" if value < 100 else f"{value:.0f}"
-    )
-    return f"{digits} {row['unit']}".strip()
+    style = ".1e" if 0 < value < 0.01 else ".3g" if value < 100 else ".0f"
+    return f"{value:{style}} {row['unit']}".strip()
 
 
 def _git(*arguments: str) -> str:

@@ -82,18 +82,17 @@ def speed(name: str, model: FlowModel, y: np.ndarray | None, repeats: int) -> It
 
 def products(model: FlowModel) -> Callable[[], None]:
     """Return the matrix products of all steps alone: to the directions, and back."""
-    sizes = []
+    stages = []
     for number, stage in enumerate(model.schedule):
         state = State([torch.empty(1, 1)], [], stage=number)
         law = model.setting(state).law
         p = len(law.basis.draw(np.random.default_rng(0)))
         h, _ = model.engine.maps(replace(stage, shared=False), model.shape)
-        sizes.append((stage.steps, p, h // p))
+        x = torch.randn(h // p, p, MANY)
+        stages.append((stage.steps, torch.randn(h // p, p, p), x, *map(torch.empty_like, (x, x))))
 
     def multiply() -> None:
-        for steps, p, tiles in sizes:
-            theta, x = torch.randn(tiles, p, p), torch.randn(tiles, p, MANY)
-            z, move = torch.empty_like(x), torch.empty_like(x)
+        for steps, theta, x, z, move in stages:
             for _ in range(steps):
                 torch.bmm(theta, x, out=z)
                 torch.bmm(theta.mT, z, out=move)

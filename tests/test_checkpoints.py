@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from test_model import CONDITIONS, STAGES, fitted
 
-from sliceflow import save
+from sliceflow import SlicedFlow, Stage, save
 from sliceflow.course import Course
 
 STEPS = sum(stage.steps for stage in STAGES)
@@ -45,6 +45,35 @@ def test_a_stopped_fit_goes_on_with_the_same_bits(condition, steps, tmp_path, mo
     again, whole = fitted(**settings), fitted(condition)
     assert np.array_equal(again.particles_, whole.particles_)
     assert model_bytes(again, tmp_path) == model_bytes(whole, tmp_path)
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 4, 4)])
+def test_a_single_coordinate(shape, tmp_path, monkeypatch):
+    """A table of one column, and an image of one pixel: the level where pyramids begin."""
+    x = np.random.default_rng(0).normal(size=(50, *shape))
+    settings = {"schedule": [Stage(4, 1 if len(shape) > 1 else None)], "random_state": 0}
+    settings |= {"checkpoints": tmp_path, "checkpoint_minutes": 0}
+    whole = SlicedFlow(**settings).fit(x)
+    last = max(tmp_path.iterdir())
+    last.unlink()
+    assert np.array_equal(SlicedFlow(**settings).fit(x).particles_, whole.particles_)
+
+
+def test_what_cannot_be_used_makes_room(tmp_path, monkeypatch):
+    """Two that are damaged, and what a killed process left behind."""
+    stopped_after(monkeypatch, 5, checkpoints=tmp_path)
+    for path in tmp_path.iterdir():
+        path.write_bytes(b"")
+    (tmp_path / "checkpoint-000000006.zip.part").write_bytes(b"")
+    with pytest.warns(UserWarning, match="cannot be used"):
+        stopped_after(monkeypatch, 3, checkpoints=tmp_path)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["checkpoint-000000002.zip", "checkpoint-000000003.zip"]
+
+
+def test_no_checkpoints_without_a_seed(tmp_path):
+    with pytest.raises(ValueError, match="random_state=0"):
+        fitted(checkpoints=tmp_path, random_state=None)
 
 
 def test_the_last_two_are_kept(tmp_path, monkeypatch):

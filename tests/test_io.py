@@ -12,7 +12,7 @@ from PIL import Image
 from test_model import CONDITIONS, LABELS, MODELS, fitted, sample
 
 from benchmarks._mutations import BYTES, PARTS, spoil
-from sliceflow import Exact, FileError, SlicedFlow, load, save
+from sliceflow import Exact, Fast, FileError, SlicedFlow, Stage, load, save
 
 NAMES = np.array(["ant", "bee", "cow"])
 
@@ -34,6 +34,26 @@ def test_labels_and_tables(y, tmp_path):
     again = load(tmp_path / "table.zip")
     given = None if y is None else y[:20]
     assert torch.equal(again.sample(20, given), model.sample(20, given))
+
+
+@pytest.mark.parametrize("channels", [1, 3, 5])
+def test_settings_of_numpy_and_any_number_of_channels(channels, tmp_path):
+    images = np.random.default_rng(0).integers(256, size=(50, channels, 6, 6), dtype=np.uint8)
+    stages = [Stage(np.int64(2), k) for k in np.arange(1, 3)]
+    engine = Fast(step_size=np.float32(0.5))
+    model = SlicedFlow(schedule=stages, engine=engine, random_state=np.int64(0)).fit(images).model_
+    save(model, tmp_path / "model.zip")
+    assert np.array_equal(load(tmp_path / "model.zip").sample(20), model.sample(20))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_any_precision(dtype, tmp_path):
+    x = torch.randn(50, 3, generator=torch.Generator().manual_seed(0)).to(dtype)
+    model = SlicedFlow(schedule=5, random_state=0).fit(x).model_
+    save(model, tmp_path / "model.zip")
+    again = load(tmp_path / "model.zip").sample(20)
+    assert again.dtype == dtype
+    assert torch.equal(again, model.sample(20))
 
 
 def test_the_card(tmp_path):

@@ -7,7 +7,7 @@ threads that each have work of their own need not wait for one another after eve
 import os
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from functools import cache
 from typing import TypeVar
 
@@ -31,7 +31,12 @@ def parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
 
     workers = _workers(torch.get_num_threads())
     futures = [workers.submit(one, item) for item in items]
-    wait(futures)  # even if one fails: the others may be writing
+    try:
+        wait(futures, return_when=FIRST_EXCEPTION)
+    finally:  # if one fails, or we are interrupted, no other begins
+        for future in futures:
+            future.cancel()
+    wait(futures)  # even if one failed: others may be writing
     return [future.result() for future in futures]
 
 

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 MANIFEST = "manifest.json"
+CARD, PICTURE = "README.md", "samples.png"
 LABEL, DIGITS = b"sha256:", 64
 CHUNK = 2**20
 
@@ -68,8 +69,9 @@ def _write_zip(file: BinaryIO, parts: Iterable[tuple[str, bytes]]) -> None:
 
 
 def as_json(value: Any) -> bytes:
-    """Return a value as readable JSON."""
-    return json.dumps(value, indent=1, ensure_ascii=False).encode()
+    """Return a value as readable JSON; numbers of NumPy are written as Python's."""
+    text = json.dumps(value, indent=1, ensure_ascii=False, default=lambda number: number.item())
+    return text.encode()
 
 
 def as_tensors(**tensors: Tensor) -> bytes:
@@ -95,7 +97,7 @@ def opened(path: Path, format: str, version: int) -> Iterator["Archive"]:
 
 
 Sizes = dict[str, tuple[int | None, ...]]
-"""The sizes of tensors by name; None stands for two or more."""
+"""The sizes of tensors by name; None stands for any."""
 
 
 class Archive:
@@ -104,9 +106,11 @@ class Archive:
     def __init__(self, file: BinaryIO) -> None:
         _check_whole(file)
         self._zip = ZipFile(file)
+        parts = self._zip.infolist()
+        if any(part.compress_type != ZIP_STORED for part in parts):
+            raise FileError("it is compressed, and might be of any size")
         self._manifest = json.loads(self._zip.read(MANIFEST))
-        names = [info.filename for info in self._zip.infolist()]
-        if sorted(names) != sorted([*self._manifest, MANIFEST]):
+        if sorted(part.filename for part in parts) != sorted([*self._manifest, MANIFEST]):
             raise FileError("its parts are not those of its manifest")
         self._unread = set(self._manifest)
         self.config: dict[str, Any] = json.loads(self.read("config.json"))
@@ -116,7 +120,7 @@ class Archive:
         if name not in self._manifest:
             raise FileError(f"it has no {name}")
         info, entry = self._zip.getinfo(name), self._manifest[name]
-        if info.compress_type != ZIP_STORED or info.file_size != entry["bytes"]:
+        if info.file_size != entry["bytes"]:
             raise FileError(f"{name} is not as large as the manifest says")
         data = self._zip.read(info)
         if hashlib.sha256(data).hexdigest() != entry["sha256"]:
@@ -139,14 +143,14 @@ class Archive:
         return tensors
 
     def check_all_is_read(self) -> None:
-        """Refuse a file that has tensors nobody asked for."""
-        if unread := sorted(name for name in self._unread if name.endswith(".safetensors")):
+        """Refuse a file that has parts nobody asked for, but for those that are for people."""
+        if unread := sorted(self._unread - {CARD, PICTURE}):
             raise FileError(f"it has no use for its {', '.join(unread)}")
 
 
 def _fits(tensor: Tensor, size: tuple[int | None, ...]) -> bool:
     return tensor.dim() == len(size) and all(
-        n > 1 if s is None else n == s for n, s in zip(tensor.shape, size, strict=True)
+        s is None or n == s for n, s in zip(tensor.shape, size, strict=True)
     )
 
 

@@ -17,10 +17,11 @@ EXAMPLES = 80
 
 def card_picture(model: FlowModel) -> bytes | None:
     """Return a grid of samples, if the model has images and can be asked for some, as PNG."""
-    if model.kind.dtype != torch.uint8 or type(model.condition) not in (Unconditional, Label):
+    can_be_asked = isinstance(model.condition, Unconditional | Label)
+    if not can_be_asked or model.kind.dtype != torch.uint8 or model.shape[0] > 4:
         return None
     y = None if model.classes is None else np.resize(model.classes, EXAMPLES)
-    samples = np.asarray(model.sample(EXAMPLES, y))
+    samples = torch.as_tensor(model.sample(EXAMPLES, y)).cpu().numpy()
     file = io.BytesIO()
     draw(grid(samples, columns=min(10, model.condition.l or 10)), 2).save(file, "PNG")
     return file.getvalue()

@@ -47,6 +47,8 @@ class Checkpoints:
         self._fingerprint = f"{flow.fingerprint()} {self._sizes}"
         self._folder, self._seconds = Path(folder), 60 * minutes
         self._folder.mkdir(parents=True, exist_ok=True)
+        for unfinished in self._folder.glob("checkpoint-*.part"):
+            unfinished.unlink()
         self._last, self._is_asked_to_end = monotonic(), False
 
     def latest(self) -> State:
@@ -79,25 +81,33 @@ class Checkpoints:
             write(path, self._parts(state))
         except OSError as error:
             warnings.warn(f"no checkpoint could be written: {error}", stacklevel=2)
-        for old in self._paths()[KEPT:]:
-            old.unlink(missing_ok=True)
+        else:
+            self._let_go_of_all_but(path)
         self._last = monotonic()
+
+    def _let_go_of_all_but(self, last: Path) -> None:
+        """Keep the last one and the one before it. What is ahead of it could not be used."""
+        kept = [path for path in self._paths() if path <= last][:KEPT]
+        for path in set(self._paths()) - set(kept):
+            path.unlink(missing_ok=True)
 
     def _paths(self) -> list[Path]:
         """Return the files, the last one first."""
         return sorted(self._folder.glob("checkpoint-*.zip"), reverse=True)
 
     def _parts(self, state: State) -> Iterator[tuple[str, bytes]]:
+        # At full size a swarm is its own inner one: found again, not written twice.
+        inner = [] if state.inner is None or state.inner[0] is state.particles else state.inner
         config = {
             "format": FORMAT,
             "version": VERSION,
             "fingerprint": self._fingerprint,
             "stage": state.stage,
             "step": state.step,
-            "is_inner": state.inner is not None,
+            "is_inner": len(inner) > 0,
         }
         yield "config.json", as_json(config)
-        for kind, swarms in (("swarm", state.swarms), ("inner", state.inner or [])):
+        for kind, swarms in (("swarm", state.swarms), ("inner", inner)):
             for number, swarm in enumerate(swarms):
                 yield f"{kind}-{number}.safetensors", as_tensors(swarm=swarm)
         if state.record is not None:

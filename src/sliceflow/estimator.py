@@ -182,6 +182,8 @@ class SlicedFlow(Parameters):
         rows = check_training_rows(x)
         m = len(rows) if self.n_particles is None else self.n_particles
         m = check_integer("n_particles", m, 2)
+        if self.checkpoints is not None and self.random_state is None:
+            raise ValueError("checkpoints are of one seed: pass random_state=0 to go on from them")
         seed, shape = check_seed(self.random_state), tuple(rows.shape[1:])
         condition, y_rows, classes = self._condition(shape, len(rows), y)
         z = condition.join(rows.cpu().flatten(1).T, y_rows)

@@ -14,8 +14,18 @@ import numpy as np
 import torch
 
 from sliceflow._scaling import Scaling
-from sliceflow._validation import Kind
-from sliceflow.archive import Archive, FileError, Sizes, as_json, as_tensors, opened, write
+from sliceflow._validation import Kind, check_flag, check_integer, check_number, check_resolution
+from sliceflow.archive import (
+    CARD,
+    PICTURE,
+    Archive,
+    FileError,
+    Sizes,
+    as_json,
+    as_tensors,
+    opened,
+    write,
+)
 from sliceflow.card import card_picture, card_text
 from sliceflow.conditions import Columns, Condition, Label, Observed, Unconditional
 from sliceflow.course import Record
@@ -30,7 +40,9 @@ FORMAT, VERSION = "sliceflow model", 1
 MAPS = ("knots", "low", "high")
 """The tensors of a `PackedMap`."""
 
-DTYPES = {str(d): d for d in (torch.uint8, torch.float16, torch.float32, torch.float64)}
+FLOATS = (torch.bfloat16, torch.float16, torch.float32, torch.float64)
+DTYPES = {str(dtype): dtype for dtype in (torch.uint8, *FLOATS)}
+"""What data, and so samples, may be."""
 
 
 def save(
@@ -63,8 +75,8 @@ def _parts(
     yield from record_parts(model.record, model.schedule)
     picture = card_picture(model)
     if picture is not None:
-        yield "samples.png", picture
-    yield "README.md", card_text(model, about, metrics, picture is not None).encode()
+        yield PICTURE, picture
+    yield CARD, card_text(model, about, metrics, picture is not None).encode()
 
 
 def _config(model: FlowModel) -> dict[str, Any]:
@@ -115,6 +127,8 @@ def read_record(
         (h, p), done = engine.maps(stage, shape), min(stage.steps, steps - len(record.maps))
         sizes: Sizes = {name: (done, 2, h, None if name == "knots" else 1) for name in MAPS}
         tensors = archive.tensors(_stage_name(number), sizes | ({"axes": (p, p)} if p else {}))
+        if tensors["knots"].shape[-1] < 2:
+            raise FileError(f"{_stage_name(number)} has maps of less than two knots")
         record.axes.append(tensors.get("axes"))
         by_step = zip(*(tensors[name] for name in MAPS), strict=True)
         record.maps += [PackedMap(*T) for T in by_step]
@@ -127,21 +141,24 @@ def _stage_name(number: int) -> str:
 
 def _model(archive: Archive) -> FlowModel:
     config = archive.config
-    shape = tuple(config["shape"])
+    shape = tuple(check_integer("shape", side, 1) for side in config["shape"])
     condition = _condition(archive, config["condition"], shape)
     engine = _engine(config["engine"])
-    schedule = tuple(_schedule_row(row) for row in config["schedule"])
-    kind = Kind(DTYPES[config["dtype"]], torch.device("cpu") if config["is_tensor"] else None)
+    schedule = tuple(_stage(row, shape) for row in config["schedule"])
+    is_tensor = check_flag("is_tensor", config["is_tensor"])
+    kind = Kind(DTYPES[config["dtype"]], torch.device("cpu") if is_tensor else None)
     size = math.prod(shape) + condition.l
     scaling = archive.tensors("scaling.safetensors", {"shift": (size, 1), "scale": (size, 1)})
+    if not (scaling["scale"] > 0).all():
+        raise FileError("it scales by what is not positive")
     return FlowModel(
         condition,
         shape,
         schedule,
         engine,
-        float(config["entropy"]),
-        bool(config["fixed_directions"]),
-        int(config["seed"]),
+        check_number("entropy", config["entropy"], positive=False),
+        check_flag("fixed_directions", config["fixed_directions"]),
+        check_integer("seed", config["seed"], 0),
         _start(archive, config["start"], condition, math.prod(shape)),
         read_record(archive, schedule, engine, shape, sum(stage.steps for stage in schedule)),
         Scaling(**scaling),
@@ -151,14 +168,15 @@ def _model(archive: Archive) -> FlowModel:
 
 
 def _condition(archive: Archive, config: dict[str, Any], shape: tuple[int, ...]) -> Condition:
-    kind, l, amplifier = config["name"], config["l"], config["amplifier"]
-    if kind == "Observed":
+    if config["name"] == "Observed":
         return Observed(
             archive.tensors("observed.safetensors", {"mask": (math.prod(shape),)})["mask"]
         )
-    if kind == "Unconditional":
+    if config["name"] == "Unconditional":
         return Unconditional()
-    return {"Columns": Columns, "Label": Label}[kind](int(l), float(amplifier))
+    l = check_integer("l", config["l"], 1)
+    amplifier = check_number("amplifier", config["amplifier"], positive=False)
+    return {"Columns": Columns, "Label": Label}[config["name"]](l, amplifier)
 
 
 def _engine(config: dict[str, Any]) -> Fast | Exact:
@@ -166,14 +184,19 @@ def _engine(config: dict[str, Any]) -> Fast | Exact:
     return engines[config["name"]](**{k: v for k, v in config.items() if k != "name"})
 
 
-def _schedule_row(row: dict[str, Any]) -> Stage:
+def _stage(row: dict[str, Any], shape: tuple[int, ...]) -> Stage:
     band = row["band"]
-    return Stage(**row | {"band": tuple(band) if isinstance(band, list) else band})
+    stage = Stage(**row | {"band": tuple(band) if isinstance(band, list) else band})
+    if stage.resolution is not None:
+        check_resolution(stage.resolution, shape)
+    return stage
 
 
 def _start(archive: Archive, config: dict[str, Any], condition: Condition, d: int) -> Sampler:
     if config["name"] == "NoiseSampler":
-        return NoiseSampler(d, float(config["std"]))
+        return NoiseSampler(d, check_number("std", config["std"], positive=True))
+    if config["name"] != "GaussianSampler":
+        raise FileError(f"there is no start {config['name']}")
     groups = condition.l if isinstance(condition, Label) else 1
     sizes: Sizes = {"means": (groups, d, 1), "factors": (groups, d, d)}
     return GaussianSampler(condition, **archive.tensors("start.safetensors", sizes))
@@ -184,8 +207,10 @@ def _classes(config: list[Any] | None, condition: Condition) -> np.ndarray | Non
         return None
     if config is None:
         raise FileError("a model by label without its labels")
-    dtype, values = config
-    classes = np.array(values, np.dtype(dtype))
-    if classes.shape != (condition.l,) or not all(isinstance(v, bool | int | str) for v in values):
-        raise FileError(f"the labels {values} are not {condition.l} integers or strings")
+    dtype, values = np.dtype(config[0]), config[1]
+    if not all(isinstance(v, bool | int | str) for v in values) or dtype.kind not in "biuUO":
+        raise FileError(f"the labels {values} are not integers or strings")
+    classes = np.array(values, str if dtype.kind == "U" else dtype)
+    if classes.shape != (condition.l,) or not np.array_equal(np.unique(classes), classes):
+        raise FileError(f"the labels {values} are not {condition.l} in their order")
     return classes
