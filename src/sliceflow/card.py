@@ -17,7 +17,7 @@ EXAMPLES = 80
 
 def card_picture(model: FlowModel) -> bytes | None:
     """Return a grid of samples, if the model has images and can be asked for some, as PNG."""
-    can_be_asked = isinstance(model.condition, Unconditional | Label)
+    can_be_asked = type(model.condition) in (Unconditional, Label)
     if not can_be_asked or model.kind.dtype != torch.uint8 or model.shape[0] > 4:
         return None
     y = None if model.classes is None else np.resize(model.classes, EXAMPLES)
