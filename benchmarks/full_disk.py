@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.kills import start_fit
+from benchmarks.kills import model_of, start_fit
 from benchmarks.ledger import Figure
 from sliceflow.data import load
 
 TRIES = 50
-ROOM = "16m"
-"""The size of the disk: two checkpoints have room on it, and a third has not."""
+ROOM = (7, 14)
+"""MiB that the disk has: two checkpoints have room on it, and at some step a third has not."""
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
@@ -24,8 +24,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     tries, rng = max(1, TRIES // shrink**2), np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        start_fit(folder / "whole", folder / "whole.zip").wait()
-        whole = (folder / "whole.zip").read_bytes()
+        whole = model_of(folder / "whole", folder)
         ended = sum(told_to_end(folder, rng) == whole for _ in range(tries))
         yield Figure("sigterm.ok", ended, "", f"told to end in a write, then resumed, of {tries}")
         try:
@@ -39,25 +38,23 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
 def told_to_end(folder: Path, rng: np.random.Generator) -> bytes:
     """Return the model of a fit that was sent SIGTERM in a write, and went on from there."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
-        checkpoints, out = Path(name, "checkpoints"), Path(name, "model.zip")
-        process = start_fit(checkpoints, out)
+        checkpoints = Path(name, "checkpoints")
+        process = start_fit(checkpoints, folder / "unused.zip")
         wait_for_writes(process, checkpoints, int(rng.integers(1, 60)))
         process.terminate()
-        assert process.wait() in (0, 128 + signal.SIGTERM)  # 0 if the last step was just done
-        start_fit(checkpoints, out).wait()
-        return out.read_bytes()
+        assert process.wait() == 128 + signal.SIGTERM
+        return model_of(checkpoints, folder)
 
 
 def on_a_full_disk(folder: Path, rng: np.random.Generator) -> bytes:
-    """Return the model of a fit that was killed after its disk was full, and went on elsewhere."""
-    with tempfile.TemporaryDirectory(dir=folder) as name, small_disk(Path(name)) as disk:
-        process = start_fit(disk / "checkpoints", folder / "unused.zip")
-        wait_for_writes(process, disk / "checkpoints", int(rng.integers(3, 60)))
-        process.kill()
-        process.wait()
-        out = folder / "resumed.zip"
-        start_fit(disk / "checkpoints", out).wait()
-        return out.read_bytes()
+    """Return the model of a fit that was killed after its disk was full, and went on there."""
+    room = int(rng.integers(*ROOM))
+    with tempfile.TemporaryDirectory(dir=folder) as name, small_disk(Path(name), room) as disk:
+        here = {"stderr": subprocess.PIPE, "text": True}
+        with start_fit(disk / "checkpoints", folder / "unused.zip", **here) as process:
+            assert any("no checkpoint could be written" in line for line in process.stderr)
+            process.kill()
+        return model_of(disk / "checkpoints", folder)
 
 
 def wait_for_writes(process: subprocess.Popen, checkpoints: Path, number: int) -> None:
@@ -70,9 +67,9 @@ def wait_for_writes(process: subprocess.Popen, checkpoints: Path, number: int) -
 
 
 @contextmanager
-def small_disk(folder: Path) -> Iterator[Path]:
+def small_disk(folder: Path, mebibytes: int) -> Iterator[Path]:
     """Mount a small file system in memory."""
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={ROOM}", "tmpfs", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", str(folder)]
     subprocess.run(mount, check=True, capture_output=True)
     try:
         yield folder

@@ -1,5 +1,7 @@
 """Kill a fit at random moments, let it go on, and compare what it ends with, byte by byte."""
 
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,41 +14,68 @@ import numpy as np
 from benchmarks.ledger import ROOT, Figure
 from sliceflow.data import load
 
-KILLS, DURING_WRITES = 200, 50
+KILLS, IN_A_WRITE = 200, 50
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield how many of the fits that were killed ended with the model of one that was not."""
     load("mnist")  # which the fit needs
-    kills, during_writes = KILLS // shrink**2, DURING_WRITES // shrink**2
-    rng, same, in_a_write = np.random.default_rng(0), 0, 0
+    kills, in_a_write = KILLS // shrink**2, max(1, IN_A_WRITE // shrink**2)
+    rng, same, written = np.random.default_rng(0), 0, 0
     with tempfile.TemporaryDirectory() as name:
-        folder, started = Path(name), time.perf_counter()
-        start_fit(folder / "whole", folder / "whole.zip").wait()
-        whole, duration = (folder / "whole.zip").read_bytes(), time.perf_counter() - started
+        folder = Path(name)
+        began, ended = writes_of(folder)
+        whole = model_of(folder / "whole", folder)
         for number in range(kills):
-            here, out = folder / str(number), folder / f"{number}.zip"
-            in_a_write += kill(here, out, rng.uniform(0, duration), number < during_writes)
-            start_fit(here, out).wait()
-            same += out.read_bytes() == whole
-    about = f"fits killed at a random moment and resumed that ended the same, of {kills}"
+            here = folder / str(number)
+            written += kill(here, rng, (began, ended), number < in_a_write)
+            same += model_of(here, folder) == whole
+    about = (
+        f"fits killed after their first checkpoint, and resumed, that ended the same, of {kills}"
+    )
     yield Figure("kill_resume.ok", same, "", about)
-    about = "of them killed while a checkpoint was half written"
-    yield Figure("kill_resume.in_a_write", in_a_write, "", about)
+    about = "of them killed while a checkpoint was being written"
+    yield Figure("kill_resume.in_a_write", written, "", about)
 
 
-def start_fit(checkpoints: Path, out: Path) -> subprocess.Popen:
+def start_fit(checkpoints: Path, out: Path, **options) -> subprocess.Popen:
     """Start the fit in a process of its own."""
     command = [sys.executable, "-m", "benchmarks._fit", str(checkpoints), str(out)]
-    return subprocess.Popen(command, cwd=ROOT)
+    return subprocess.Popen(command, cwd=ROOT, **options)
 
 
-def kill(checkpoints: Path, out: Path, after: float, in_a_write: bool) -> bool:
-    """Kill a fit after so many seconds, if asked then in its next write; return whether in one."""
-    process = start_fit(checkpoints, out)
-    time.sleep(after)
-    while in_a_write and process.poll() is None and not list(checkpoints.glob("*.part")):
+def model_of(checkpoints: Path, folder: Path) -> bytes:
+    """Return the file that a fit ends with, or nothing if it fails."""
+    out = folder / "model.zip"
+    out.unlink(missing_ok=True)
+    return out.read_bytes() if start_fit(checkpoints, out).wait() == 0 else b""
+
+
+def writes_of(folder: Path) -> tuple[float, float]:
+    """Return when a fit that nobody kills begins its first checkpoint, and its last, in seconds."""
+    started, process = time.perf_counter(), start_fit(folder / "timed", folder / "timed.zip")
+    seen = []
+    while process.poll() is None:
+        if is_writing(folder / "timed"):
+            seen.append(time.perf_counter() - started)
+    return seen[0], seen[-1]
+
+
+def is_writing(checkpoints: Path) -> bool:
+    """Whether there is a checkpoint that is not whole yet."""
+    return any(checkpoints.glob("*.part"))
+
+
+def kill(
+    checkpoints: Path, rng: np.random.Generator, between: tuple[float, float], in_a_write: bool
+) -> bool:
+    """Kill a fit, if asked for in its next write; return whether in one."""
+    process = start_fit(checkpoints, checkpoints.with_suffix(".unused"))
+    time.sleep(rng.uniform(*between))
+    while in_a_write and process.poll() is None and not is_writing(checkpoints):
         pass
     process.kill()
-    process.wait()
-    return bool(list(checkpoints.glob("*.part")))
+    if process.wait() == -signal.SIGKILL:
+        return is_writing(checkpoints)
+    shutil.rmtree(checkpoints)  # it had ended: try again
+    return kill(checkpoints, rng, between, in_a_write)
