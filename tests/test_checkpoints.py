@@ -120,14 +120,14 @@ def test_a_full_disk_does_not_end_the_fit(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def wait_for_checkpoints(folder):
-    while len(list(folder.glob("*.zip"))) < 2:
+def wait_for_checkpoints(folder, process):
+    while process.poll() is None and len(list(folder.glob("*.zip"))) < 2:
         time.sleep(0.01)
 
 
 def test_sigterm_saves_and_ends(tmp_path):
     process = subprocess.Popen(fit_elsewhere(tmp_path, 10_000))
-    wait_for_checkpoints(tmp_path)
+    wait_for_checkpoints(tmp_path, process)
     process.terminate()
     assert process.wait(30) == 128 + signal.SIGTERM
     assert len(list(tmp_path.iterdir())) == 2

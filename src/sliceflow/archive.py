@@ -24,14 +24,14 @@ CARD, PICTURE = "README.md", "samples.png"
 LABEL, DIGITS = b"sha256:", 64
 CHUNK = 2**20
 
-DTYPES = {
+TENSORS = {
     **dict.fromkeys(("shift", "scale", "axes"), (torch.float64,)),
     **dict.fromkeys(("means", "factors", "low", "high"), (torch.float32,)),
     "mask": (torch.bool,),
     "knots": (torch.int16, torch.int32),
     "swarm": (torch.float32, torch.float64),
 }
-"""Every tensor that a file may hold."""
+"""Every tensor that a file may hold, and of what type it may be."""
 
 
 class FileError(ValueError):
@@ -138,7 +138,7 @@ class Archive:
                 raise FileError(
                     f"{key} of {name} has shape {tuple(tensor.shape)}, not {sizes[key]}"
                 )
-            if tensor.dtype not in DTYPES[key] or not tensor.isfinite().all():
+            if tensor.dtype not in TENSORS[key] or not tensor.isfinite().all():
                 raise FileError(f"{key} of {name} is {tensor.dtype}, or not finite")
         return tensors
 

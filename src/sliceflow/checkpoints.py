@@ -1,13 +1,14 @@
 """Checkpoints: the whole state of a flow as a file, every so many minutes and when asked to end.
 
 A run that goes on from one gives the same bits as one that was never stopped: all else comes from
-the data, the settings and the seed, of which the file has a fingerprint.
+the data, the settings, the seed and this code, of which the file has a fingerprint.
 """
 
 import signal
 import threading
 import warnings
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
 from types import FrameType
@@ -44,7 +45,7 @@ class Checkpoints:
     def __init__(self, flow: Flow, start: State, folder: str | Path, minutes: float = 10) -> None:
         self._flow, self._start = flow, start
         self._sizes = [tuple(x.shape) for x in start.swarms]
-        self._fingerprint = f"{flow.fingerprint()} {self._sizes}"
+        self._fingerprint = f"{version('sliceflow')} {flow.fingerprint()} {self._sizes}"
         self._folder, self._seconds = Path(folder), 60 * minutes
         self._folder.mkdir(parents=True, exist_ok=True)
         for unfinished in self._folder.glob("checkpoint-*.part"):
@@ -62,8 +63,8 @@ class Checkpoints:
                 warnings.warn(f"{error}; looking for the one before it", stacklevel=2)
                 continue
             raise ValueError(
-                f"{path} is of a fit with other data or settings: pass another folder, or delete "
-                "what is in this one"
+                f"{path} is of a fit with other data, other settings or another sliceflow: pass "
+                "another folder, or delete what is in this one"
             )
         return self._start
 

@@ -124,7 +124,7 @@ class FlowModel(Course):
         seed = self.seed if random_state is None else check_seed(random_state)
         given = self._given(n, y)
         batches = _batches(n)
-        with Progress(len(batches) * self.schedule, show=verbose) as progress:
+        with Progress(self.schedule, times=len(batches), show=verbose) as progress:
 
             def moved(some: slice) -> Any:
                 z = self._joined(given[..., some])

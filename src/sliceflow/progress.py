@@ -15,8 +15,10 @@ class Progress:
     for their steps any more.
     """
 
-    def __init__(self, schedule: tuple[Stage, ...], *, done: int = 0, show: bool) -> None:
-        self._stages, total = len(schedule), sum(stage.steps for stage in schedule)
+    def __init__(
+        self, schedule: tuple[Stage, ...], *, times: int = 1, done: int = 0, show: bool
+    ) -> None:
+        self._stages, total = len(schedule), times * sum(stage.steps for stage in schedule)
         self._bar = tqdm(total=total, initial=done, disable=not show)
         self._is_closed = False
 
