@@ -27,8 +27,8 @@ def patches(at: Container[int], *sides: int) -> tuple[Stage, ...]:
     """Return the quick schedule with other patches at some levels."""
     stages: list[Stage] = []
     for k, usual in groupby(QUICK, lambda stage: stage.resolution):
-        first, *rest = usual
-        stages += [replace(first, patch=side) for side in sides] if k in at else [first, *rest]
+        rows = list(usual)
+        stages += [replace(rows[0], patch=side) for side in sides] if k in at else rows
     return tuple(stages)
 
 

@@ -24,11 +24,10 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     rng, same, written = np.random.default_rng(0), 0, 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        began, ended = writes_of(folder)
-        whole = model_of(folder / "whole", folder)
+        whole, between = timed_fit(folder)
         for number in range(kills):
             here = folder / str(number)
-            written += kill(here, rng, (began, ended), number < in_a_write)
+            written += kill(here, rng, between, number < in_a_write)
             same += model_of(here, folder) == whole
     about = (
         f"fits killed after their first checkpoint, and resumed, that ended the same, of {kills}"
@@ -51,14 +50,15 @@ def model_of(checkpoints: Path, folder: Path) -> bytes:
     return out.read_bytes() if start_fit(checkpoints, out).wait() == 0 else b""
 
 
-def writes_of(folder: Path) -> tuple[float, float]:
-    """Return when a fit that nobody kills begins its first checkpoint, and its last, in seconds."""
-    started, process = time.perf_counter(), start_fit(folder / "timed", folder / "timed.zip")
-    seen = []
+def timed_fit(folder: Path) -> tuple[bytes, tuple[float, float]]:
+    """Return the model of a fit that nobody kills, and the seconds of its first and last write."""
+    out, seen = folder / "timed.zip", []
+    started, process = time.perf_counter(), start_fit(folder / "timed", out)
     while process.poll() is None:
         if is_writing(folder / "timed"):
             seen.append(time.perf_counter() - started)
-    return seen[0], seen[-1]
+    assert process.returncode == 0
+    return out.read_bytes(), (seen[0], seen[-1])
 
 
 def is_writing(checkpoints: Path) -> bool:

@@ -38,11 +38,12 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
 
 def at_level(level: LanczosLevel, x: Tensor, flow: Flow) -> Iterator[tuple[str, Tensor, str]]:
     """Yield what x are at a level, with finer detail of three kinds."""
-    coarse = level.leave(level.enter(x))
+    u = level.enter(x)
+    coarse = level.leave(u)
     yield "blurred", coarse, "without finer detail"
     yield "swapped", coarse + (x - coarse).roll(1, dims=1), "with that of other images"
     state = flow.start(x.shape[1])
-    level.update(state.particles, level.enter(x))
+    level.update(state.particles, u)
     yield "flow", flow.run(state).particles, "with that of the flow"
 
 

@@ -54,15 +54,13 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
 
 def first_sample(path: Path, labels: bool) -> float:
     """Return the seconds that a new process takes for a sample, once it has loaded the model."""
-    code = "; ".join(
-        (
-            "import sys, time, sliceflow",
-            "model = sliceflow.load(sys.argv[1])",
-            "started = time.perf_counter()",
-            f"model.sample(1, {0 if labels else None})",
-            "print(time.perf_counter() - started)",
-        )
-    )
+    code = f"""
+import sys, time, sliceflow
+model = sliceflow.load(sys.argv[1])
+started = time.perf_counter()
+model.sample(1, {0 if labels else None})
+print(time.perf_counter() - started)
+"""
     command = [sys.executable, "-c", code, str(path)]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 

@@ -48,7 +48,7 @@ def test_a_stopped_fit_goes_on_with_the_same_bits(condition, steps, tmp_path, mo
 
 
 @pytest.mark.parametrize("shape", [(1,), (1, 4, 4)])
-def test_a_single_coordinate(shape, tmp_path, monkeypatch):
+def test_a_single_coordinate(shape, tmp_path):
     """A table of one column, and an image of one pixel: the level where pyramids begin."""
     x = np.random.default_rng(0).normal(size=(50, *shape))
     settings = {"schedule": [Stage(4, 1 if len(shape) > 1 else None)], "random_state": 0}

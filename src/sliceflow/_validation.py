@@ -189,8 +189,10 @@ def _half(name: str, shape: tuple[int, ...]) -> np.ndarray:
     return mask
 
 
-def check_resolution(resolution: int, shape: tuple[int, ...]) -> None:
-    """Refuse a level that x of this shape does not have."""
+def check_resolution(resolution: int | None, shape: tuple[int, ...]) -> None:
+    """Refuse a level, if one is given, that x of this shape does not have."""
+    if resolution is None:
+        return
     if len(shape) != 3:
         raise ValueError(
             f"resolution={resolution} needs images (n, C, h, w) but x is a table: leave it out, "

@@ -83,13 +83,14 @@ class Checkpoints:
         except OSError as error:
             warnings.warn(f"no checkpoint could be written: {error}", stacklevel=2)
         else:
-            self._let_go_of_all_but(path)
+            self._let_go_of_others(path)
         self._last = monotonic()
 
-    def _let_go_of_all_but(self, last: Path) -> None:
+    def _let_go_of_others(self, last: Path) -> None:
         """Keep the last one and the one before it. What is ahead of it could not be used."""
-        kept = [path for path in self._paths() if path <= last][:KEPT]
-        for path in set(self._paths()) - set(kept):
+        paths = self._paths()
+        number = paths.index(last)
+        for path in paths[:number] + paths[number + KEPT :]:
             path.unlink(missing_ok=True)
 
     def _paths(self) -> list[Path]:

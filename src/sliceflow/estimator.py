@@ -332,8 +332,7 @@ def _checked(stage: Any, shape: tuple[int, ...]) -> Stage:
     """Return what a schedule holds, if it is a stage that x of this shape has."""
     if not isinstance(stage, Stage):
         raise TypeError(f"schedule holds {stage!r}: give Stage(steps, resolution, patch)")
-    if stage.resolution is not None:
-        check_resolution(stage.resolution, shape)
+    check_resolution(stage.resolution, shape)
     return stage
 
 

@@ -187,8 +187,7 @@ def _engine(config: dict[str, Any]) -> Fast | Exact:
 def _stage(row: dict[str, Any], shape: tuple[int, ...]) -> Stage:
     band = row["band"]
     stage = Stage(**row | {"band": tuple(band) if isinstance(band, list) else band})
-    if stage.resolution is not None:
-        check_resolution(stage.resolution, shape)
+    check_resolution(stage.resolution, shape)
     return stage
 
 
