@@ -62,8 +62,7 @@ def reference_features(
 ) -> np.ndarray:
     """Return the features of images, kept in a folder: of the same images they are made once."""
     digest = hashlib.sha256(pixels.tobytes()).hexdigest()[:16]
-    kind = "bfloat16" if inception.fast else "float32"
-    path = Path(folder) / f"features-{digest}-{len(pixels)}-{kind}.npy"
+    path = Path(folder) / f"features-{digest}-{len(pixels)}-{inception.precision}.npy"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(".part.npy")

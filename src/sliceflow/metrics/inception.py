@@ -44,23 +44,28 @@ def resize_matrix(n: int) -> Tensor:
 
 
 class Inception:
-    """The network, with one of two precisions.
+    """The network, run by PyTorch or by OpenVINO.
 
     Parameters
     ----------
     path
         The network as TorchScript. By default it is in the data folder, or fetched once.
     fast
-        In bfloat16, by OpenVINO (``pip install "sliceflow[fid]"``): about ten times as fast on a
-        CPU that has it in hardware. docs/results.md has how much features and FID change.
+        By OpenVINO (``pip install "sliceflow[fid]"``), in bfloat16 where the CPU has it in
+        hardware: there about ten times as fast as by PyTorch, elsewhere three times.
+        docs/results.md has how much bfloat16 changes features and FID.
+
+    Attributes
+    ----------
+    precision
+        "float32" or "bfloat16".
     """
 
     def __init__(self, path: str | Path | None = None, *, fast: bool = False) -> None:
         with warnings.catch_warnings():  # TorchScript is deprecated, and what the network is in
             warnings.simplefilter("ignore", DeprecationWarning)
             network = torch.jit.load(str(path or weights()), map_location="cpu").eval()  # type: ignore[no-untyped-call]
-        self.fast = fast
-        self._run = _bfloat16(network) if fast else _float32(network)
+        self.precision, self._run = _openvino(network) if fast else ("float32", _torch(network))
 
     def __call__(self, pixels: np.ndarray, *, progress: bool = False) -> np.ndarray:
         """Return the features of images (n, C, h, w) of bytes: (n, 2048), float32."""
@@ -93,7 +98,7 @@ def _batches(pixels: np.ndarray) -> Iterator[Tensor]:
 Runner = Callable[[Iterable[Tensor]], Iterator[np.ndarray]]
 
 
-def _float32(network: torch.jit.ScriptModule) -> Runner:
+def _torch(network: torch.jit.ScriptModule) -> Runner:
     def run(batches: Iterable[Tensor]) -> Iterator[np.ndarray]:
         with torch.inference_mode():
             for batch in batches:
@@ -102,15 +107,22 @@ def _float32(network: torch.jit.ScriptModule) -> Runner:
     return run
 
 
-def _bfloat16(network: torch.jit.ScriptModule) -> Runner:
+def _openvino(network: torch.jit.ScriptModule) -> tuple[str, Runner]:
     try:
         import openvino
     except ImportError as error:
         raise ImportError('fast features need OpenVINO: pip install "sliceflow[fid]"') from error
     shape = [BATCH, 3, SIDE, SIDE]
     model = openvino.convert_model(network, input=[(shape, openvino.Type.f32)])
-    hints = {"INFERENCE_PRECISION_HINT": "bf16", "PERFORMANCE_HINT": "THROUGHPUT"}
-    compiled = openvino.Core().compile_model(model, "CPU", hints)
+    core = openvino.Core()
+    # where bfloat16 is emulated it is slower than float32
+    in_hardware = "BF16" in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    precision = "bfloat16" if in_hardware else "float32"
+    hints = {
+        "INFERENCE_PRECISION_HINT": {"bfloat16": "bf16", "float32": "f32"}[precision],
+        "PERFORMANCE_HINT": "THROUGHPUT",
+    }
+    compiled = core.compile_model(model, "CPU", hints)
 
     def run(batches: Iterable[Tensor]) -> Iterator[np.ndarray]:
         done: dict[int, np.ndarray] = {}
@@ -123,4 +135,4 @@ def _bfloat16(network: torch.jit.ScriptModule) -> Runner:
         queue.wait_all()
         return (done[i].reshape(BATCH, -1) for i in sorted(done))
 
-    return run
+    return precision, run
