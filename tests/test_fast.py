@@ -265,6 +265,17 @@ def test_a_gaussian_start_of_coordinates_that_follow_others():
     torch.testing.assert_close(x.cov(), data.cov(), atol=2.5, rtol=0.1)
 
 
+def test_a_gaussian_start_of_fewer_rows_than_coordinates_keeps_no_row():
+    """Its covariance is the data's; its root is no larger than the data, and another matrix."""
+    data = torch.randn(300, 40, generator=torch.Generator().manual_seed(0))
+    flow = Flow(ArrayTarget(data), Unconditional(), (300,), (), initial=Gaussian())
+    (factor,) = flow.sampler.factors
+    assert factor.shape == (300, 40)
+    torch.testing.assert_close(factor @ factor.T, data.cov(correction=0), atol=1e-4, rtol=0)
+    together = torch.corrcoef(torch.cat([factor, data], dim=1).T)[:40, 40:]
+    assert together.abs().max() < 0.9
+
+
 def test_a_class_of_one_row_starts_as_all_data():
     label, x = Label(3, 10.0), torch.randn(2, 500, generator=torch.Generator().manual_seed(0))
     y = torch.zeros(500, dtype=torch.long)

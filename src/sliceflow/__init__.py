@@ -1,36 +1,9 @@
 """Nonparametric generative modelling with sliced-Wasserstein flows."""
 
-from sliceflow.archive import FileError
-from sliceflow.conditions import Columns, Label, Observed, Unconditional
-from sliceflow.course import State
-from sliceflow.engines import Exact, Fast
-from sliceflow.estimator import SlicedFlow
-from sliceflow.flow import Flow
-from sliceflow.io import load, save
-from sliceflow.model import FlowModel
-from sliceflow.schedules import Stage
-from sliceflow.starts import Gaussian, Noise
-from sliceflow.targets import ArrayTarget, Target
+import lazy_loader
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ArrayTarget",
-    "Columns",
-    "Exact",
-    "Fast",
-    "FileError",
-    "Flow",
-    "FlowModel",
-    "Gaussian",
-    "Label",
-    "Noise",
-    "Observed",
-    "SlicedFlow",
-    "Stage",
-    "State",
-    "Target",
-    "Unconditional",
-    "load",
-    "save",
-]
+# Names are imported when they are first used, for PyTorch takes its time and `sliceflow --help`
+# does without it. The names are in `__init__.pyi`.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

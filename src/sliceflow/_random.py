@@ -27,6 +27,7 @@ class Draw(IntEnum):
     GAUSSIAN = 9
     ORDER = 10
     PART = 11
+    COMPARED = 12
 
 
 def generator(seed: int, draw: Draw, stage: int = 0, step: int = 0) -> np.random.Generator:

@@ -177,15 +177,20 @@ def check_mask(mask: Any, shape: tuple[int, ...]) -> Tensor:
     return torch.from_numpy(mask.ravel().copy())
 
 
+HALVES = ("left", "right", "top", "bottom")
+
+
 def _half(name: str, shape: tuple[int, ...]) -> np.ndarray:
-    if name not in ("left", "top") or len(shape) != 3:
+    if name not in HALVES or len(shape) != 3:
         raise ValueError(
-            f'observed={name!r}: pass "left" or "top" for images (n, C, h, w), or a mask'
+            f"observed={name!r}: pass {', '.join(map(repr, HALVES))} for images (n, C, h, w), or a "
+            "mask"
         )
     mask = np.zeros(shape, dtype=bool)
-    rows = slice(shape[1] // 2) if name == "top" else slice(None)
-    columns = slice(shape[2] // 2) if name == "left" else slice(None)
-    mask[:, rows, columns] = True
+    axis, first = (1 if name in ("top", "bottom") else 2), name in ("left", "top")
+    middle = shape[axis] // 2
+    lines = np.arange(middle) if first else np.arange(middle, shape[axis])
+    mask[(slice(None),) * axis + (lines,)] = True
     return mask
 
 
@@ -205,12 +210,10 @@ def check_resolution(resolution: int | None, shape: tuple[int, ...]) -> None:
         )
 
 
-def check_preset(name: str, presets: Iterable[str], shape: tuple[int, ...]) -> str:
-    """Return the name of a preset, if there is one and x are images."""
+def check_preset(name: str, presets: Iterable[str]) -> str:
+    """Return the name of a preset, if there is one."""
     if name not in presets:
         raise ValueError(f"schedule={name!r} is no preset: pass one of {', '.join(presets)}")
-    if len(shape) != 3:
-        raise ValueError(f"schedule={name!r} is for images (n, C, h, w): pass a number of steps")
     return name
 
 

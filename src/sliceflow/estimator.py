@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
@@ -30,14 +29,11 @@ from sliceflow._validation import (
     is_bytes,
     is_columns,
 )
-from sliceflow.checkpoints import Checkpoints
 from sliceflow.conditions import Columns, Condition, Label, Observed, Unconditional
-from sliceflow.course import Callback, State
 from sliceflow.engines import Engine, Exact, Fast
 from sliceflow.flow import Flow, Precision
-from sliceflow.model import FlowModel
-from sliceflow.progress import Progress
-from sliceflow.schedules import PRESETS, Stage, pyramid
+from sliceflow.plan import Plan
+from sliceflow.schedules import PRESETS, Stage, by_name
 from sliceflow.starts import Gaussian, Noise, Start
 from sliceflow.targets import ArrayTarget, balanced, mixed
 from sliceflow.transport import KNOTS
@@ -56,10 +52,10 @@ class SlicedFlow(Parameters):
     n_particles : int, optional
         M. By default as many as the data has rows.
     schedule : int, "quick", "standard", "best" or sequence of Stage, optional
-        The steps: a number of them with directions of all of x, a preset for images, or stages
-        one after the other. More steps come nearer to the data. By default "standard" for images
-        and 100 steps for tables. The last level should be that of the image: detail that no level
-        sees stays noise.
+        The steps: a number of them with directions of all of x, a preset, or stages one after
+        the other. More steps come nearer to the data. By default "standard": 100 steps for a
+        table, a pyramid of levels for images. The last level should be that of the image: detail
+        that no level sees stays noise.
     engine : Engine, optional
         How a step is done: `Fast` by default, or `Exact` for the paper's own.
     start : float or "gaussian", optional
@@ -72,9 +68,9 @@ class SlicedFlow(Parameters):
         there are few rows.
     balanced : bool
         Whether all labels are to have equally many particles; by default as in the data.
-    observed : bool array of the shape of one row of x, "left" or "top", optional
+    observed : bool array of the shape of one row of x, or the name of a half, optional
         The coordinates of x that are given when sampling, the same for all rows: inpainting. Or
-        the half of the images that is given.
+        the half of the images that is given: "left", "right", "top" or "bottom".
     entropy : float
         λ: each step adds noise of variance 2λη (Liutkus et al.).
     fixed_directions : bool
@@ -179,6 +175,20 @@ class SlicedFlow(Parameters):
         y : array or tensor, (n,) or (n, l), optional
             What to condition on: labels if integers, booleans or strings; columns if floats.
         """
+        plan = self.plan(x, y)
+        minutes = check_number("checkpoint_minutes", self.checkpoint_minutes, positive=False)
+        state = plan.run((), self.checkpoints, minutes, self.verbose)
+        # Set only now: a fit that fails leaves a fitted model as it was.
+        self.flow_, self.classes_, self.seed_ = plan.flow, plan.classes, plan.flow.seed
+        self.n_features_in_ = math.prod(plan.flow.shape)
+        self.model_ = plan.model(state)
+        self.particles_, conditions = plan.samples(state)
+        shape = (-1, *np.shape(y)[1:])
+        self.conditions_ = None if conditions is None else conditions.reshape(shape)
+        return self
+
+    def plan(self, x: Any, y: Any = None) -> Plan:
+        """Check data and parameters, and return what `fit` would do, for you to run and watch."""
         rows = check_training_rows(x)
         m = len(rows) if self.n_particles is None else self.n_particles
         m = check_integer("n_particles", m, 2)
@@ -190,16 +200,8 @@ class SlicedFlow(Parameters):
         pixels = torch.arange(len(z)) < (math.prod(shape) if is_bytes(x) else 0)
         scaling = Scaling.of(z, _columns(shape, condition), pixels)
         flow = self._flow(scaling.forward(z), int(pixels.sum()), condition, shape, seed)
-        state = self._run(flow, flow.start(m))
-        kind = Kind.of(x)
-        # Set only now: a fit that fails leaves a fitted model as it was.
-        self.flow_, self.classes_, self.seed_ = flow, classes, seed
-        self.n_features_in_ = math.prod(shape)
-        self.model_ = FlowModel.of(flow, state, scaling, kind, classes) if state.record else None
-        particles, conditions = condition.split(scaling.back(state.particles))
-        self.particles_ = kind.back(particles.T.reshape(-1, *shape))
-        self.conditions_ = None if conditions is None else self._conditions_back(conditions, y)
-        return self
+        y_kind = None if y is None else Kind.of(y)
+        return Plan(flow, m, len(rows), scaling, Kind.of(x), y_kind, classes, _names(x))
 
     def sample(self, n: int, y: Any = None, random_state: Any = None) -> Any:
         """Return n new samples of x, given y if the model is conditional.
@@ -289,11 +291,9 @@ class SlicedFlow(Parameters):
 
     def _stages(self, shape: tuple[int, ...]) -> tuple[Stage, ...]:
         """Return the schedule as stages, if they fit the shape of x."""
-        schedule = self.schedule
-        if schedule is None:
-            return pyramid(shape) if len(shape) == 3 else (Stage(100),)
+        schedule = "standard" if self.schedule is None else self.schedule
         if isinstance(schedule, str):
-            return pyramid(shape, check_preset(schedule, PRESETS, shape))
+            return by_name(check_preset(schedule, PRESETS), shape)
         if isinstance(schedule, Stage):
             raise TypeError(f"schedule={schedule} is one stage: put it in a list")
         if not isinstance(schedule, Sequence):
@@ -302,31 +302,6 @@ class SlicedFlow(Parameters):
             raise ValueError("schedule is empty: give a number of steps or at least one Stage")
         return tuple(_checked(stage, shape) for stage in schedule)
 
-    def _conditions_back(self, conditions: Tensor, y: Any) -> Any:
-        """Return labels or columns as the kind of array that y was."""
-        if self.classes_ is None:
-            return Kind.of(y).back(conditions.T.reshape(-1, *np.shape(y)[1:]))
-        labels = self.classes_[conditions.cpu().numpy()]
-        return torch.from_numpy(labels) if isinstance(y, Tensor) else labels
-
-    def _run(self, flow: Flow, state: State) -> State:
-        with ExitStack() as stack:
-            callbacks: list[Callback] = []
-            if self.checkpoints is not None:
-                minutes = check_number(
-                    "checkpoint_minutes", self.checkpoint_minutes, positive=False
-                )
-                checkpoints = Checkpoints(flow, state, self.checkpoints, minutes)
-                state = checkpoints.latest()
-                callbacks.append(stack.enter_context(checkpoints))
-            progress = Progress(flow.schedule, done=flow.steps_done(state), show=self.verbose)
-            flow.run(state, [stack.enter_context(progress), *callbacks])
-        if not state.particles.isfinite().all():
-            raise FloatingPointError(
-                "the particles flew apart: pass an engine with a smaller step_size"
-            )
-        return state
-
 
 def _checked(stage: Any, shape: tuple[int, ...]) -> Stage:
     """Return what a schedule holds, if it is a stage that x of this shape has."""
@@ -334,6 +309,12 @@ def _checked(stage: Any, shape: tuple[int, ...]) -> Stage:
         raise TypeError(f"schedule holds {stage!r}: give Stage(steps, resolution, patch)")
     check_resolution(stage.resolution, shape)
     return stage
+
+
+def _names(x: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a data frame."""
+    names = tuple(getattr(x, "columns", ()))
+    return names if all(isinstance(name, str) for name in names) else ()
 
 
 def _columns(shape: tuple[int, ...], condition: Condition) -> Tensor:

@@ -63,6 +63,12 @@ def load(path: str | Path) -> FlowModel:
         return model
 
 
+def describe(path: str | Path) -> tuple[dict[str, Any], str]:
+    """Return the settings and the card of a model, after checking the sums of its file."""
+    with opened(Path(path), FORMAT, VERSION) as archive:
+        return archive.config, archive.read(CARD).decode()
+
+
 def _parts(
     model: FlowModel, about: str, metrics: Mapping[str, float]
 ) -> Iterator[tuple[str, bytes]]:
@@ -98,6 +104,7 @@ def _config(model: FlowModel) -> dict[str, Any]:
         "dtype": str(model.kind.dtype),
         "is_tensor": model.kind.device is not None,
         "classes": None if classes is None else [classes.dtype.str, classes.tolist()],
+        "names": model.names,
     }
 
 
@@ -164,6 +171,7 @@ def _model(archive: Archive) -> FlowModel:
         Scaling(**scaling),
         kind,
         _classes(config["classes"], condition),
+        _names(config.get("names", []), shape, condition),
     )
 
 
@@ -197,8 +205,11 @@ def _start(archive: Archive, config: dict[str, Any], condition: Condition, d: in
     if config["name"] != "GaussianSampler":
         raise FileError(f"there is no start {config['name']}")
     groups = condition.l if isinstance(condition, Label) else 1
-    sizes: Sizes = {"means": (groups, d, 1), "factors": (groups, d, d)}
-    return GaussianSampler(condition, **archive.tensors("start.safetensors", sizes))
+    sizes: Sizes = {"means": (groups, d, 1), "factors": (groups, d, None)}
+    tensors = archive.tensors("start.safetensors", sizes)
+    if tensors["factors"].shape[2] > d:
+        raise FileError(f"its start has {tensors['factors'].shape[2]} factors, more than {d}")
+    return GaussianSampler(condition, **tensors)
 
 
 def _classes(config: list[Any] | None, condition: Condition) -> np.ndarray | None:
@@ -213,3 +224,10 @@ def _classes(config: list[Any] | None, condition: Condition) -> np.ndarray | Non
     if classes.shape != (condition.l,) or not np.array_equal(np.unique(classes), classes):
         raise FileError(f"the labels {values} are not {condition.l} in their order")
     return classes
+
+
+def _names(config: list[Any], shape: tuple[int, ...], condition: Condition) -> tuple[str, ...]:
+    d, given = math.prod(shape), 1 if isinstance(condition, Label) else condition.l
+    if not all(isinstance(name, str) for name in config) or len(config) not in (0, d, d + given):
+        raise FileError(f"the names {config} are not those of {d} columns and {given} given ones")
+    return tuple(config)

@@ -65,8 +65,9 @@ class FlowModel(Course):
         The law of x where particles start.
     record
         The axes of its stages and the maps of its steps.
-    scaling, kind, classes
-        How the data was written: its units, the kind of array, and what labels it had.
+    scaling, kind, classes, names
+        How the data was written: its units, the kind of array, what labels it had, and what the
+        columns of x, and those of y after them, are called, if they have names.
     """
 
     condition: Condition
@@ -81,11 +82,18 @@ class FlowModel(Course):
     scaling: Scaling
     kind: Kind
     classes: np.ndarray | None
+    names: tuple[str, ...] = ()
     _settings: dict[int, Setting] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
-        cls, flow: Flow, state: State, scaling: Scaling, kind: Kind, classes: np.ndarray | None
+        cls,
+        flow: Flow,
+        state: State,
+        scaling: Scaling,
+        kind: Kind,
+        classes: np.ndarray | None,
+        names: tuple[str, ...] = (),
     ) -> Self:
         """Return the model of a flow that was recorded, in its last state."""
         assert state.record is not None
@@ -102,6 +110,7 @@ class FlowModel(Course):
             scaling,
             kind,
             classes,
+            names,
         )
 
     def sample(self, n: int, y: Any = None, random_state: Any = None, verbose: bool = False) -> Any:

@@ -1,6 +1,6 @@
 """A schedule is rows: which directions, for how many steps, one stage after the other."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sliceflow._validation import check_flag, check_integer, check_optional_integer
 
@@ -73,12 +73,23 @@ COLOUR = {
     "standard": Preset(whole=300, coarse=200, fine=20),
     "best": Preset(whole=1000, coarse=500, fine=30),
 }
-"""For the fast engine."""
+TABLE = {"quick": 40, "standard": 100, "best": 400}
+"""For the fast engine: images, and how many steps for tables."""
 
 PRESETS = tuple(GREY)
 
 COARSE, FINE, LAST = (7, 5, 3), (5, 3), (5, 4, 3, 2)
 """Sides of patches, from large to small: what one leaves at its borders is mended by the next."""
+
+
+def by_name(preset: str, shape: tuple[int, ...]) -> tuple[Stage, ...]:
+    """Return the schedule of a preset for a table (d,) or for images (C, h, w)."""
+    return pyramid(shape, preset) if len(shape) == 3 else (Stage(TABLE[preset]),)
+
+
+def scaled(schedule: tuple[Stage, ...], effort: float) -> tuple[Stage, ...]:
+    """Return stages with so many times the steps."""
+    return tuple(replace(stage, steps=max(1, round(effort * stage.steps))) for stage in schedule)
 
 
 def pyramid(shape: tuple[int, ...], preset: str | Preset = "standard") -> tuple[Stage, ...]:

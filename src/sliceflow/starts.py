@@ -78,16 +78,20 @@ class Gaussian:
         z = target.draw(rng, ROWS)
         group = _groups(condition, z)
         parts = [
-            z[:d, group == g] for g in range(condition.l if isinstance(condition, Label) else 1)
+            _distinct(z[:d, group == g])
+            for g in range(condition.l if isinstance(condition, Label) else 1)
         ]
-        enough = [x if torch.unique(x, dim=1).shape[1] > FEW else z[:d] for x in parts]
-        means, factors = zip(*map(_mean_and_factor, enough), strict=True)
-        return GaussianSampler(condition, torch.stack(means), torch.stack(factors))
+        whole = _distinct(z[:d]) if min(len(share) for _, share in parts) <= FEW else parts[0]
+        enough = [part if len(part[1]) > FEW else whole for part in parts]
+        means, factors = zip(*(_mean_and_factor(*part, rng) for part in enough), strict=True)
+        rank = max(factor.shape[1] for factor in factors)
+        padded = [torch.nn.functional.pad(f, (0, rank - f.shape[1])) for f in factors]
+        return GaussianSampler(condition, torch.stack(means), torch.stack(padded))
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianSampler:
-    """A Gaussian for each of G groups of y: means (G, d, 1) and roots of covariances (G, d, d)."""
+    """A Gaussian for each of G groups of y: means (G, d, 1) and roots of covariances (G, d, r)."""
 
     condition: Condition
     means: Tensor
@@ -95,12 +99,13 @@ class GaussianSampler:
 
     def __call__(self, rng: np.random.Generator, z: Tensor) -> Tensor:
         """Draw x, (d, M), for joined particles (D, M) whose y is given."""
-        x, group = normal(rng, z[: self.means.shape[1]]), _groups(self.condition, z)
+        noise, group = normal(rng, z[: self.factors.shape[2]]), _groups(self.condition, z)
+        x = torch.empty_like(z[: self.means.shape[1]])
         for g, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
             members = (group == g).nonzero().squeeze(1)
             for some in slices(len(members), PRODUCT):
                 columns = members[some]
-                x[:, columns] = mean.to(x) + _product(factor.to(x), x[:, columns])
+                x[:, columns] = mean.to(x) + _product(factor.to(x), noise[:, columns])
         return x
 
 
@@ -117,11 +122,21 @@ def _groups(condition: Condition, z: Tensor) -> Tensor:
     return torch.zeros(z.shape[1], dtype=torch.long, device=z.device)
 
 
-def _mean_and_factor(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the mean (d, 1) of x (d, n) and a root L, (d, d), of its covariance L Lᵀ."""
-    mean = x.mean(dim=1, keepdim=True)
-    centred = x - mean
-    covariance = matmul(centred.double(), centred.double().T) / x.shape[1]
+def _distinct(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the distinct rows of x, (d, r), and the share of each, (r,)."""
+    distinct, counts = torch.unique(x, dim=1, return_counts=True)
+    return distinct, counts / counts.sum()
+
+
+def _mean_and_factor(x: Tensor, share: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+    """Return the mean (d, 1) of x (d, n) and a root L of its covariance L Lᵀ, (d, d) or (d, n)."""
+    mean = (x * share).sum(dim=1, keepdim=True)
+    weighted = (x - mean) * share.sqrt()
+    if x.shape[1] < len(x):
+        # A root already. Rotated, it tells no more of the data than the covariance does.
+        noise = normal(rng, weighted.new_empty(x.shape[1], x.shape[1]))
+        return mean, matmul(weighted, alone(lambda: torch.linalg.qr(noise).Q))
+    covariance = matmul(weighted.double(), weighted.double().T)
     # A coordinate that never changes, or follows others, leaves no room for the root: make some.
     covariance.diagonal().add_(1e-6 * covariance.diagonal().mean() + torch.finfo(x.dtype).tiny)
     return mean, alone(lambda: torch.linalg.cholesky(covariance)).to(x)

@@ -107,6 +107,11 @@ class PackedMap:
         parts = zip(*((T.knots, T.low, T.high) for T in maps), strict=True)
         return cls(*(torch.cat(part, dim=1) for part in parts))
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return self.knots.nbytes + self.low.nbytes + self.high.nbytes
+
     def unpacked(self) -> KnotMap:
         """Return the map in float32."""
         bits = 8 * self.knots.element_size()

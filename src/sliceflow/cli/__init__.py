@@ -1,0 +1,78 @@
+"""The command line. `sliceflow --help` says what it does."""
+
+import errno
+import importlib
+import re
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import fields
+from importlib.metadata import version
+
+from sliceflow.cli.options import Evaluate, Fit, Info, Inpaint, Sample
+from sliceflow.cli.parser import parser_of
+
+COMMANDS = {"fit": Fit, "sample": Sample, "inpaint": Inpaint, "evaluate": Evaluate, "info": Info}
+
+ABOUT = """Sample p(x) and p(x | y) of images and tables, without a network and without training.
+
+Examples:
+  sliceflow fit mnist --condition label --preset quick
+  sliceflow sample runs/mnist --given 7 --out sevens.png
+  sliceflow evaluate runs/mnist
+"""
+
+FAILED, INTERRUPTED = 1, 130
+EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, FloatingPointError)
+"""What may go wrong without being a fault of the program."""
+
+FIXES = {
+    errno.ENOSPC: ": free some, or write elsewhere",
+    errno.ENOENT: ": check the path",
+    errno.EEXIST: ": choose another path",
+    errno.ENOTDIR: ": choose another path",
+    errno.EACCES: ": choose another path",
+}
+FLAGS = {
+    "n_particles": "--particles",
+    "batch_size": "--batch",
+    "random_state": "--seed",
+    "amplifier": "--amplifier",
+    "n": "--n",
+}
+"""What parameters of the library are called here."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command. What goes wrong ends in one line and an exit code."""
+    parser = parser_of(COMMANDS, ABOUT, version("sliceflow"))
+    settings = parser.parse_args(arguments)
+    name = settings.subcommand
+    given = settings[name]
+    options = COMMANDS[name](**{field.name: given[field.name] for field in fields(COMMANDS[name])})
+    warnings.showwarning = _warn
+    try:
+        importlib.import_module(f"sliceflow.cli.{name}").run(options)
+    except KeyboardInterrupt:
+        fix = ": add --resume to go on from the last checkpoint" if name == "fit" else ""
+        _end(f"sliceflow {name}: interrupted{fix}", INTERRUPTED)
+    except EXPECTED as error:
+        _end(f"sliceflow {name}: {_told(error)}", FAILED)
+
+
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"warning: {message}", file=sys.stderr)
+
+
+def _told(error: BaseException) -> str:
+    """Return an error as one line, in which parameters are called as their flags."""
+    if isinstance(error, OSError) and error.strerror:
+        fix = FIXES.get(error.errno or 0, "")
+        return f"{error.filename or ''}: {error.strerror}{fix}".lstrip(": ")
+    message = " ".join(str(error).split()) or type(error).__name__
+    return re.sub(rf"\b({'|'.join(FLAGS)})=", lambda name: f"{FLAGS[name[1]]} ", message)
+
+
+def _end(message: str, code: int) -> None:
+    print(message, file=sys.stderr)
+    raise SystemExit(code)

@@ -1,0 +1,128 @@
+"""Models, conditions and samples as a person names them on the command line."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from sliceflow.conditions import Columns, Observed
+from sliceflow.data.tables import save_csv
+from sliceflow.io import load
+from sliceflow.model import FlowModel
+from sliceflow.runs import Run, draw_grid, zoom_of
+from sliceflow.viz import draw, triptych
+
+
+def model_file(path: Path) -> Path:
+    """Return the file of a model, given it or the folder of its run."""
+    if not path.is_dir():
+        return path
+    run = Run(path)
+    if run.model.exists():
+        return run.model
+    if run.config.exists():
+        fix = f"sliceflow fit --config {run.config} --out {path} --resume goes on with it"
+        raise FileNotFoundError(f"the run in {path} has not ended: {fix}")
+    raise FileNotFoundError(f"{path} has no model: name the folder of a run, or a model's file")
+
+
+def opened(path: Path) -> FlowModel:
+    """Return the model of a file, or of the folder of a run."""
+    return load(model_file(path))
+
+
+def conditions(model: FlowModel, given: str | None, n: int) -> np.ndarray | None:
+    """Return y for n samples, from what is written for it."""
+    if isinstance(model.condition, Observed):
+        raise ValueError("the model fills in what is missing: use sliceflow inpaint")
+    if model.classes is not None:
+        return _labels(model.classes, given, n)
+    if isinstance(model.condition, Columns):
+        return _columns(model, given, n)
+    if given is not None:
+        raise ValueError("the model has no condition: leave out --given")
+    return None
+
+
+def _labels(classes: np.ndarray, given: str | None, n: int) -> np.ndarray:
+    if given is None:
+        return np.sort(np.resize(classes, n))
+    known = {str(label): label for label in classes}
+    if given not in known:
+        raise ValueError(f"--given {given} is no label of the model: it has {', '.join(known)}")
+    return np.full(n, known[given])
+
+
+def _columns(model: FlowModel, given: str | None, n: int) -> np.ndarray:
+    l = model.condition.l
+    names = ", ".join(model.names[-l:]) or f"{l} columns"
+    try:
+        values = [float(value) for value in (given or "").split(",")]
+    except ValueError:
+        values = []
+    if len(values) != l:
+        raise ValueError(f"--given has to have a number for each of {names}: such as --given 1,2.5")
+    return np.tile(values, (n, 1))
+
+
+def save_samples(out: Path | None, model: FlowModel, x: Any, y: np.ndarray | None) -> Path:
+    """Write samples as the name of the file says, and return it."""
+    x = torch.as_tensor(x).cpu().numpy()
+    is_images = x.ndim == 4
+    out = out or Path("samples.png" if is_images else "samples.csv")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if out.suffix == ".npz":
+        arrays = {"images" if is_images else "x": x} | ({} if y is None else {"labels": y})
+        np.savez_compressed(out, allow_pickle=False, **arrays)
+    elif out.suffix == ".csv" and not is_images:
+        _save_table(out, model, x, y)
+    elif out.suffix == ".png" and is_images:
+        draw_grid(x, out)
+    elif not out.suffix and is_images:
+        _save_folder(out, x, y)
+    else:
+        fits = ".png, .npz or the name of a folder" if is_images else ".csv or .npz"
+        raise ValueError(f"--out {out} does not fit the samples: give {fits}")
+    return out
+
+
+def _save_table(out: Path, model: FlowModel, x: np.ndarray, y: np.ndarray | None) -> None:
+    columns = [*x.T, *([] if y is None else y.reshape(len(y), -1).T)]
+    names = model.names or tuple(f"x{i}" for i in range(len(columns)))
+    save_csv(out, names, columns)
+
+
+def _save_folder(out: Path, pixels: np.ndarray, y: np.ndarray | None) -> None:
+    """Write each image as a file of its own, in a folder for its label."""
+    for number, image in enumerate(pixels):
+        place = out if y is None else out / str(y[number])
+        place.mkdir(parents=True, exist_ok=True)
+        lines = image[0] if len(image) == 1 else image.transpose(1, 2, 0)
+        Image.fromarray(lines).save(place / f"{number:05}.png")
+
+
+def filled(model: FlowModel, images: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """Return n samples for each image: (images, n, C, h, w)."""
+    if not isinstance(model.condition, Observed):
+        raise ValueError(
+            "the model does not fill in images: fit one with --condition left, say, first"
+        )
+    if images.shape[1:] != model.shape:
+        raise ValueError(f"the images have shape {images.shape[1:]} and the model {model.shape}")
+    samples: np.ndarray = torch.as_tensor(model.inpaint(images, n, seed)).cpu().numpy()
+    return samples
+
+
+def save_filled(out: Path, model: FlowModel, images: np.ndarray, samples: np.ndarray) -> None:
+    """Write what is given of images, their samples, and the images themselves."""
+    assert isinstance(model.condition, Observed)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if out.suffix == ".npz":
+        np.savez_compressed(out, images=samples.reshape(-1, *model.shape))
+    elif out.suffix == ".png":
+        mask = model.condition.mask.reshape(model.shape).numpy()
+        draw(triptych(images, mask, samples), zoom_of(model.shape)).save(out)
+    else:
+        raise ValueError(f"--out {out}: give a name that ends with .png or .npz")

@@ -1,0 +1,115 @@
+"""`sliceflow fit`: from data to a run folder with a model in it."""
+
+import json
+import shutil
+import sys
+from dataclasses import asdict, replace
+from itertools import groupby
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import yaml
+
+from sliceflow.cli.options import STARTED, Fit
+from sliceflow.cli.results import finish
+from sliceflow.cli.source import Source, read
+from sliceflow.estimator import SlicedFlow
+from sliceflow.forecast import Forecast, rehearse
+from sliceflow.plan import Plan
+from sliceflow.runs import Run, Watcher
+from sliceflow.schedules import by_name, scaled
+
+MOST = 10_000
+"""Particles by default, if the data has as many rows."""
+
+OF_A_CALL = ("resume", "dry_run", "minutes", "json", "out")
+"""Options that are not part of what a run is. Minutes become an effort."""
+
+
+def run(options: Fit) -> None:
+    """Fit, or tell what it would take."""
+    place = Run(options.out or Path("runs", Path(options.data).stem))
+    options = options if options.dry_run else going_on(options, place)
+    source = read(options)
+    plan = planned(options, source)
+    if options.minutes is not None or options.dry_run:
+        forecast = rehearse(plan, age=perf_counter() - STARTED)
+        options = timed(options, forecast, plan)
+        plan = planned(options, source)
+        if options.dry_run:
+            print(told(forecast, plan, options.json))
+            return
+    place.folder.mkdir(parents=True, exist_ok=True)
+    place.config.write_text(yaml.safe_dump(kept(options), sort_keys=False))
+    state = plan.run([Watcher(place, plan)], place.checkpoints, verbose=sys.stderr.isatty())
+    finish(place, f"{options.data}, {options.preset}", plan, state, source)
+    shutil.rmtree(place.checkpoints)
+
+
+def planned(options: Fit, source: Source) -> Plan:
+    """Return what the fit does."""
+    m = min(len(source.x), MOST) if options.particles is None else options.particles
+    plan = SlicedFlow(
+        n_particles=m,
+        schedule=scaled(by_name(options.preset, source.x.shape[1:]), options.effort),
+        amplifier=options.amplifier,
+        observed=source.observed,
+        batch_size=options.batch,
+        random_state=options.seed,
+    ).plan(source.x, source.y)
+    return replace(plan, names=source.names)
+
+
+def timed(options: Fit, forecast: Forecast, plan: Plan) -> Fit:
+    """Return the options with the effort that takes the minutes, if they are given."""
+    if options.minutes is None:
+        return options
+    times = forecast.effort(plan.flow.schedule, options.minutes)
+    return replace(options, effort=options.effort * times, minutes=None)
+
+
+def kept(options: Fit) -> dict[str, Any]:
+    """Return what a run is, as it is written down."""
+    settings = {k: v for k, v in asdict(options).items() if k not in OF_A_CALL}
+    as_text = {k: str(v) if isinstance(v, Path) else v for k, v in settings.items()}
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in as_text.items()}
+
+
+def going_on(options: Fit, place: Run) -> Fit:
+    """Return the options, if their folder is free, or has the same run and it is to go on."""
+    if not place.config.exists():
+        return options
+    if not options.resume:
+        raise ValueError(f"{place.folder} has a run: pass --resume to go on, or another --out")
+    if place.model.exists():
+        raise ValueError(f"the run in {place.folder} has ended: pass another --out")
+    before = yaml.safe_load(place.config.read_text())
+    if options.minutes is not None:
+        options = replace(options, effort=before["effort"], minutes=None)
+    for name, value in kept(options).items():
+        if before.get(name) != value:
+            raise ValueError(
+                f"the run in {place.folder} has another {name}, {before.get(name)}: to go on with "
+                f"it, sliceflow fit --config {place.config} --out {place.folder} --resume"
+            )
+    return options
+
+
+def told(forecast: Forecast, plan: Plan, as_json: bool) -> str:
+    """Return the schedule, how long it takes and how much memory."""
+    schedule = plan.flow.schedule
+    seconds, memory = forecast.seconds(schedule), forecast.memory(schedule)
+    if as_json:
+        stages = [asdict(stage) for stage in schedule]
+        return json.dumps({"seconds": seconds, "bytes": memory, "stages": stages})
+    lines = ["level  patches      steps   seconds"]
+    pairs = zip(schedule, forecast.steps, strict=True)
+    for level, rows in groupby(pairs, lambda pair: pair[0].resolution):
+        row = list(rows)
+        patches = ", ".join(str(stage.patch or "all") for stage, _ in row)
+        steps = sum(stage.steps for stage, _ in row)
+        took = sum(stage.steps * each for stage, each in row)
+        lines.append(f"{level or 'all':5}  {patches:10} {steps:7} {took:9.1f}")
+    about = f"about {seconds / 60:.1f} minutes and {memory / 2**30:.1f} GiB"
+    return "\n".join([*lines, f"{plan.n_particles:,} particles: {about}"])

@@ -1,0 +1,28 @@
+"""`sliceflow info`: what a model or a run is."""
+
+import json
+from typing import Any
+
+import yaml
+
+from sliceflow.cli.files import model_file
+from sliceflow.cli.options import Info
+from sliceflow.io import describe
+from sliceflow.runs import Run
+
+
+def run(options: Info) -> None:
+    """Print it."""
+    place = Run(options.path)
+    is_run = place.config.exists()
+    told: dict[str, Any] = {"run": yaml.safe_load(place.config.read_text())} if is_run else {}
+    if is_run and (stages := place.stages()):
+        told["last stage"] = stages[-1]
+    card = ""
+    if not is_run or place.model.exists():
+        told["model"], card = describe(model_file(options.path))
+    if options.json:
+        print(json.dumps(told))
+        return
+    told.pop("model", None)
+    print(yaml.safe_dump(told, sort_keys=False) if told else "", card, sep="")

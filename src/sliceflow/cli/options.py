@@ -1,0 +1,201 @@
+"""What each command is asked for: its options, their defaults, and its help."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Literal
+
+STARTED = perf_counter()
+"""When the process began, nearly: all else is imported after this."""
+
+
+@dataclass
+class Fit:
+    """Move particles from noise onto data, and save how: the model.
+
+    For example:
+      sliceflow fit mnist --condition label --preset quick
+      sliceflow fit photos/ --size [64,64] --minutes 30 --out runs/photos
+      sliceflow fit cifar10 --condition left        given the left half, fill in the right
+      sliceflow fit flowers.csv --condition species
+      sliceflow fit mnist --dry-run                 the schedule, how long, and how much memory
+
+    Parameters
+    ----------
+    data
+        mnist, fashion-mnist, cifar10 or celeba; or the path of a folder of images, with a folder
+        for each class if there are any, of an npz file, or of a CSV table.
+    out
+        The folder of the run. By default runs/ and the name of the data.
+    condition
+        What samples are given: none; label; left, right, top or bottom for that half of an image;
+        the path of an image that is white where pixels are given; or columns of a table, by name.
+    columns
+        The columns of a table to model, by name. By default all others.
+    preset
+        How many steps: more come nearer to the data.
+    effort
+        Times the steps of the preset.
+    minutes
+        Take so long: sets the effort.
+    particles
+        How many. By default as many as the data has rows, but not more than 10000.
+    batch
+        The most rows of data that a step sees.
+    size
+        Bring images of a folder to this height and width, as [64,64].
+    flips
+        Also learn the mirror images.
+    amplifier
+        How much the condition weighs.
+    seed
+        The same seed gives the same model.
+    resume
+        Go on where the run in this folder was stopped.
+    dry_run
+        Print the schedule, and how long and how much memory it would take, and end.
+    json
+        Print what a dry run finds as JSON.
+    data_dir
+        Where data sets are, or are to be put. By default SLICEFLOW_DATA, else ~/.cache/sliceflow.
+    """
+
+    data: str
+    out: Path | None = None
+    condition: str = "none"
+    columns: str | None = None
+    preset: Literal["quick", "standard", "best"] = "standard"
+    effort: float = 1.0
+    minutes: float | None = None
+    particles: int | None = None
+    batch: int = 20_000
+    size: tuple[int, int] | None = None
+    flips: bool = False
+    amplifier: float = 10.0
+    seed: int = 0
+    resume: bool = False
+    dry_run: bool = False
+    json: bool = False
+    data_dir: Path | None = None
+
+
+@dataclass
+class Sample:
+    """Draw new samples from a model.
+
+    For example:
+      sliceflow sample runs/mnist --given 7 --out sevens.png
+      sliceflow sample runs/flowers --given setosa --n 1000 --out flowers.csv
+      sliceflow sample model.zip --n 50000 --out samples.npz
+
+    Parameters
+    ----------
+    model
+        The folder of a run, or the file of a model.
+    n
+        How many.
+    given
+        The label, or the values of given columns, separated by commas. By default some of each
+        label.
+    out
+        A picture (.png), arrays (.npz), a table (.csv), or a folder of pictures. By default
+        samples.png for images and samples.csv for a table.
+    seed
+        Another seed gives other samples.
+    """
+
+    model: Path
+    n: int = 100
+    given: str | None = None
+    out: Path | None = None
+    seed: int = 0
+
+
+@dataclass
+class Inpaint:
+    """Fill in the rest of images, given a part of each.
+
+    For example:
+      sliceflow inpaint runs/cifar10 cifar10 --out filled.png
+      sliceflow inpaint runs/photos damaged/ --n 3 --out filled/
+
+    Parameters
+    ----------
+    model
+        The folder of a run, or the file of a model, fitted with such a condition.
+    images
+        mnist, fashion-mnist, cifar10 or celeba, for images of the test set; or the path of a
+        folder of images or of an npz file.
+    n
+        How many samples for each image.
+    most
+        The most images.
+    out
+        A picture of what is given, the samples and the original (.png), or arrays (.npz).
+    seed
+        Another seed gives other samples.
+    data_dir
+        Where data sets are. By default SLICEFLOW_DATA, else ~/.cache/sliceflow.
+    """
+
+    model: Path
+    images: str
+    n: int = 8
+    most: int = 10
+    out: Path = Path("filled.png")
+    seed: int = 0
+    data_dir: Path | None = None
+
+
+@dataclass
+class Evaluate:
+    """Measure how near samples are to data.
+
+    Images are compared by FID, KID, precision and recall, with Inception's features (which take
+    some images a second), and by the distance to the nearest image; tables by the sliced distance.
+    FID depends on how many there are: compare figures of the same n.
+
+    For example:
+      sliceflow evaluate runs/mnist
+      sliceflow evaluate samples.npz --data cifar10 --json
+
+    Parameters
+    ----------
+    samples
+        The folder of a run, the file of a model, or samples: an npz file, a folder of images, or
+        a CSV table.
+    data
+        What they are compared with. By default the data of the run.
+    n
+        How many samples to draw from a model, and rows of data to compare them with.
+    json
+        Print JSON.
+    data_dir
+        Where data sets are. By default SLICEFLOW_DATA, else ~/.cache/sliceflow.
+    """
+
+    samples: Path
+    data: str | None = None
+    n: int = 5000
+    json: bool = False
+    data_dir: Path | None = None
+
+
+@dataclass
+class Info:
+    """Say what a model or a run is.
+
+    For example:
+      sliceflow info runs/mnist
+      sliceflow info model.zip --json
+
+    Parameters
+    ----------
+    path
+        The folder of a run, or the file of a model.
+    json
+        Print JSON.
+    """
+
+    path: Path
+    json: bool = False

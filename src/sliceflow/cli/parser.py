@@ -1,0 +1,99 @@
+"""The parser of the command line: flags, YAML and `--print_config` from the commands' dataclasses.
+
+No room of the command line imports PyTorch before a command runs: `--help` is to be quick.
+"""
+
+import argparse
+import difflib
+import inspect
+import re
+import sys
+from typing import Any, Literal, NoReturn, get_args, get_origin
+
+from jsonargparse import ArgumentParser, DefaultHelpFormatter
+
+WRONG_USE = 2
+"""The exit code when the command itself is wrong."""
+
+
+class Formatter(DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Help that keeps examples as they were written, and tells defaults but not Python's types."""
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        is_told = action.default in (None, False, argparse.SUPPRESS) or not action.option_strings
+        return f"{action.help or ''}{'' if is_told else ' By default %(default)s.'}"
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        return "" if action.dest == "subcommand" else super()._format_action_invocation(action)
+
+
+class Parser(ArgumentParser):
+    """A parser whose errors are one line that names the fix."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=Formatter, **settings)
+
+    def add_argument(self, *names: Any, **settings: Any) -> Any:
+        """Add an argument: with dashes, as people write it, and without a value if it is a flag."""
+        if settings.get("type") is bool:
+            settings = {**settings, "action": "store_true"}
+            del settings["type"]
+        if names[0].startswith("--") and names[0] != "--print_config":
+            names = tuple(name.replace("_", "-") for name in names)
+        return super().add_argument(*names, **settings)
+
+    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+        """Say what is wrong in one line, and end."""
+        parser = getattr(ex, "subcommand_parser", None) or self
+        sys.stderr.write(f"{parser.prog}: {parser._told(message)} (see {parser.prog} --help)\n")
+        raise SystemExit(WRONG_USE)
+
+    def _told(self, message: str) -> str:
+        """Return what is wrong, in one line."""
+        if found := re.search(r'Parser key "([\w.]+)".*value: (.*?)(\n|$)', message, re.DOTALL):
+            key, value = found[1].split(".")[-1], found[2]
+            kinds = {action.dest: getattr(action, "_typehint", None) for action in self._actions}
+            return f"{key} cannot be {value!r}: give {_wanted(kinds.get(key))}"
+        if found := re.search(r"unrecognized arguments: (\S+)", message):
+            flags = [flag for action in self._actions for flag in action.option_strings]
+            return f"there is no {found[1]}{_near(found[1].split('=')[0], flags)}"
+        if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
+            return (
+                f"there is no command {found[1]}{_near(found[1], re.findall(r'[a-z]+', found[2]))}"
+            )
+        if found := re.search(r"arguments are required: ([\w., ]+)", message):
+            return f"it needs {found[1].split('.')[-1]}"
+        if found := re.search(r'expected "subcommand" to be one of {(.*)}', message):
+            return f"it needs one of its commands: {found[1].replace(',', ', ')}"
+        return " ".join(message.split())
+
+
+def _near(name: str, names: list[str]) -> str:
+    """Return a question for the name that was meant, if one is near."""
+    near = difflib.get_close_matches(name, names, n=1)
+    return f": do you mean {near[0]}?" if near else ""
+
+
+def _wanted(kind: Any) -> str:
+    """Return in words what values a type has."""
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(map(str, get_args(kind)))}"
+    names = {int: "a whole number", float: "a number", tuple: "two whole numbers, as [64,64]"}
+    for one in (kind, *get_args(kind)):
+        if (get_origin(one) or one) in names:
+            return names[get_origin(one) or one]
+    return "another value"
+
+
+def parser_of(commands: dict[str, type], about: str, version: str) -> Parser:
+    """Return a parser with a command for each dataclass: its docstring is the help."""
+    parser = Parser(prog="sliceflow", description=about, version=version)
+    subcommands = parser.add_subcommands(required=True, title="commands", description=None)
+    for name, command in commands.items():
+        about, _, _ = (inspect.getdoc(command) or "").partition("\n\nParameters\n")
+        own = Parser(description=about)
+        own.add_argument("--config", action="config", help="Read options from a YAML file.")
+        own.add_class_arguments(command, as_group=False, as_positional=True)
+        subcommands.add_subcommand(name, own, help=about.partition("\n")[0])
+        own.prog = f"sliceflow {name}"
+    return parser

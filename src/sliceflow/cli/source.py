@@ -1,0 +1,76 @@
+"""What a fit is given: rows and conditions, from the options of the command line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from sliceflow._validation import HALVES
+from sliceflow.cli.options import Fit
+from sliceflow.data import Images, load
+from sliceflow.data.tables import Table, load_csv
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Rows x and their conditions y, if any; what is observed of x; the names of columns."""
+
+    x: np.ndarray
+    y: np.ndarray | None = None
+    observed: Any = None
+    names: tuple[str, ...] = ()
+
+
+def read(fit: Fit) -> Source:
+    """Read the data that a fit names."""
+    if Path(fit.data).suffix == ".csv":
+        return _table(load_csv(Path(fit.data)), _names(fit.condition), _names(fit.columns))
+    images = load(fit.data, folder=fit.data_dir, size=fit.size)
+    return _images(images.with_flips() if fit.flips else images, fit.condition)
+
+
+def _names(text: str | None) -> list[str]:
+    """Return names that commas separate."""
+    return [] if text in (None, "none") else [name.strip() for name in text.split(",")]
+
+
+def _table(table: Table, given: Sequence[str], columns: Sequence[str]) -> Source:
+    y = [table.column(name) for name in given]
+    names = columns or [name for name in table.columns if name not in given]
+    x = table.numbers(names)
+    if len(y) == 1 and y[0].dtype.kind in "iU":
+        return Source(x, y[0], names=(*names, *given))
+    return Source(x, table.numbers(given) if given else None, names=(*names, *given))
+
+
+def _images(images: Images, condition: str) -> Source:
+    if condition == "none":
+        return Source(images.pixels)
+    if condition == "label":
+        if images.labels is None:
+            raise ValueError(
+                "the images have no labels: put those of each class into a folder of its own, or "
+                "leave out --condition label"
+            )
+        names = np.array(images.classes)
+        return Source(images.pixels, names[images.labels] if len(names) else images.labels)
+    if condition in HALVES:
+        return Source(images.pixels, observed=condition)
+    return Source(images.pixels, observed=_mask(Path(condition), images.shape))
+
+
+def _mask(path: Path, shape: tuple[int, int, int]) -> np.ndarray:
+    """Return where an image is white."""
+    if not path.exists():
+        raise ValueError(
+            f"--condition {path}: give none, label, {', '.join(HALVES)} or the path of an image "
+            "that is white where pixels are given"
+        )
+    with Image.open(path) as image:
+        white = np.asarray(image.convert("L")) > 127
+    if white.shape != shape[1:]:
+        raise ValueError(f"{path} has {white.shape} pixels and the images {shape[1:]}: resize it")
+    return np.broadcast_to(white, shape)

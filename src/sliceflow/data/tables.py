@@ -1,0 +1,71 @@
+"""Tables: CSV files with a line of names, whose columns are numbers or words."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns by name, (n,) each: integers, floats or strings."""
+
+    columns: dict[str, np.ndarray]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def column(self, name: str) -> np.ndarray:
+        """Return one column."""
+        if name not in self.columns:
+            known = ", ".join(self.columns)
+            raise ValueError(f"the table has no column {name!r}: it has {known}")
+        return self.columns[name]
+
+    def numbers(self, names: Sequence[str]) -> np.ndarray:
+        """Return columns of numbers, (n, d)."""
+        for name in names:
+            if self.column(name).dtype.kind == "U":
+                raise ValueError(
+                    f"column {name!r} is words, not numbers: leave it out, or condition on it"
+                )
+        return np.stack([self.columns[name].astype(float) for name in names], axis=1)
+
+
+def load_csv(path: Path) -> Table:
+    """Read a CSV file whose first line names its columns."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        names, *rows = csv.reader(file) or [[]]
+    rows = [row for row in rows if row]
+    if not rows:
+        raise ValueError(f"{path} has no rows: give a line of names, and a line for each row")
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(names):
+            raise ValueError(
+                f"line {number} of {path} has {len(row)} values and its first line {len(names)} "
+                "names: mend that line"
+            )
+        if not all(value.strip() for value in row):
+            raise ValueError(f"line {number} of {path} has an empty value: fill it in or drop it")
+    columns = zip(*rows, strict=True)
+    return Table({name: _typed(values) for name, values in zip(names, columns, strict=True)})
+
+
+def save_csv(path: Path, names: Sequence[str], columns: Sequence[np.ndarray]) -> None:
+    """Write columns, (n,) each, under their names."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        writer.writerows(zip(*columns, strict=True))
+
+
+def _typed(values: Sequence[str]) -> np.ndarray:
+    """Return integers if all values are, else floats, else strings."""
+    for kind in (int, float):
+        try:
+            return np.array([kind(value) for value in values])
+        except ValueError:
+            continue
+    return np.array([value.strip() for value in values])

@@ -1,0 +1,157 @@
+"""A run: a folder that a person can look at while a flow runs, and after it.
+
+config.yaml      what was asked for: `sliceflow fit --config` does it again
+metrics.jsonl    a line for each stage: its time, and the distance of particles to the data
+stages/          pictures of the same particles after each stage
+film.gif         these pictures as a film
+checkpoints/     where to go on from
+model.zip        the model
+samples.png      samples of the model, or samples.csv
+report.html      all of this as one page
+"""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from sliceflow._random import Draw, generator
+from sliceflow.course import State
+from sliceflow.metrics import sliced_wasserstein
+from sliceflow.plan import Plan
+from sliceflow.viz import draw, grid
+
+SHOWN = 100
+"""Particles in a picture."""
+
+COMPARED = 1000
+"""Particles, and rows of data, whose distance is estimated after each stage."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The paths of a run's files."""
+
+    folder: Path
+
+    @property
+    def config(self) -> Path:
+        """What was asked for."""
+        return self.folder / "config.yaml"
+
+    @property
+    def metrics(self) -> Path:
+        """A line of JSON for each stage."""
+        return self.folder / "metrics.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where to go on from."""
+        return self.folder / "checkpoints"
+
+    @property
+    def model(self) -> Path:
+        """The model."""
+        return self.folder / "model.zip"
+
+    @property
+    def film(self) -> Path:
+        """The pictures of all stages as a film."""
+        return self.folder / "film.gif"
+
+    @property
+    def report(self) -> Path:
+        """All of it as one page."""
+        return self.folder / "report.html"
+
+    def samples_of(self, shape: tuple[int, ...]) -> Path:
+        """Return where samples of this shape are: a picture, or a table."""
+        return self.folder / ("samples.png" if len(shape) == 3 else "samples.csv")
+
+    def picture(self, stage: int) -> Path:
+        """Return where the picture of a stage is, counted from 1; that of 0 is the start."""
+        return self.folder / "stages" / f"{stage:03}.png"
+
+    def stages(self) -> list[dict[str, Any]]:
+        """Return the lines of `metrics`. Of a stage that was done twice, the last one counts."""
+        if not self.metrics.exists():
+            return []
+        lines = map(json.loads, self.metrics.read_text().splitlines())
+        return sorted({line["stage"]: line for line in lines}.values(), key=lambda l: l["stage"])
+
+    def pictures(self) -> list[Path]:
+        """Return the pictures of the stages so far, one after the other."""
+        return sorted(self.picture(0).parent.glob("*.png"))
+
+    def save_film(self, seconds: float = 4.0) -> None:
+        """Save the pictures of all stages as a film, if there are any."""
+        frames = [Image.open(path).convert("RGB") for path in self.pictures()]
+        if frames:
+            pause = 1000 * seconds / len(frames)
+            frames[0].save(
+                self.film, save_all=True, append_images=frames[1:], duration=pause, loop=0
+            )
+
+
+@dataclass
+class Watcher:
+    """A callback that writes a run's metrics and pictures whenever a stage ends."""
+
+    run: Run
+    plan: Plan
+    _last: float = field(default_factory=perf_counter)
+
+    def __post_init__(self) -> None:
+        flow = self.plan.flow
+        n = min(COMPARED, self.plan.n_particles, self.plan.n_rows // 2)
+        data = flow.target.draw(generator(flow.seed, Draw.COMPARED), 2 * n)
+        x, _ = flow.condition.split(data)
+        self._data, others = x[:, :n].T, x[:, n:].T
+        self._floor = sliced_wasserstein(others, self._data)
+        self.run.picture(0).parent.mkdir(parents=True, exist_ok=True)
+
+    def __call__(self, state: State) -> None:
+        """Write, at the end of a stage, when particles are up to date."""
+        if state.step > 0:
+            return
+        now = perf_counter()
+        stage = self.plan.flow.schedule[state.stage - 1]
+        line = {
+            "stage": state.stage,
+            "resolution": stage.resolution,
+            "patch": stage.patch,
+            "steps": stage.steps,
+            "seconds": now - self._last,
+            "distance": self.distance(state),
+            "floor": self._floor,
+        }
+        with self.run.metrics.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        self.draw(state)
+        self._last = now
+
+    def distance(self, state: State) -> float:
+        """Return the sliced distance of some particles to as many rows of the data."""
+        x, _ = self.plan.flow.condition.split(state.particles)
+        return sliced_wasserstein(x[:, : len(self._data)].T, self._data)
+
+    def draw(self, state: State) -> None:
+        """Draw some of the particles, if they are images."""
+        if len(self.plan.flow.shape) == 3:
+            pixels, _ = self.plan.samples(state)
+            draw_grid(pixels[:SHOWN], self.run.picture(state.stage))
+
+
+def draw_grid(pixels: np.ndarray, path: Path) -> None:
+    """Draw images as a square grid."""
+    columns = max(1, round(len(pixels) ** 0.5))
+    draw(grid(pixels, columns), zoom_of(pixels.shape)).save(path)
+
+
+def zoom_of(shape: tuple[int, ...]) -> int:
+    """Return how wide pixels have to be for images to be seen."""
+    return max(1, 64 // shape[-1])

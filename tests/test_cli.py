@@ -1,0 +1,290 @@
+"""The command line: what it does, and that each wrong use ends in one line that names the fix."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from sliceflow import load
+from sliceflow.archive import write
+from sliceflow.cli import main
+from sliceflow.data.tables import load_csv
+
+SHORT = ("--effort", "0.05")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with data of two kinds, and runs that were fitted to it."""
+    folder = tmp_path_factory.mktemp("cli")
+    rng = np.random.default_rng(0)
+    for kind in ("bright", "dark"):
+        (folder / "photos" / kind).mkdir(parents=True)
+        for i in range(40):
+            pixels = rng.integers(100, size=(12, 10, 3)) + (150 if kind == "bright" else 0)
+            Image.fromarray(pixels.astype(np.uint8)).save(folder / "photos" / kind / f"{i}.png")
+    rows = [f"{x},{2 * x},{'ab'[i % 2]}" for i, x in enumerate(rng.normal(size=80))]
+    (folder / "table.csv").write_text("\n".join(["u,v,kind", *rows]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        main(["fit", "photos", "--condition", "label", *SHORT])
+        main(["fit", "photos", "--condition", "left", "--out", "runs/halves", *SHORT])
+        main(["fit", "table.csv", "--condition", "kind", "--preset", "quick"])
+        main(["fit", "table.csv", "--condition", "v", "--columns", "u", "--out", "runs/u", *SHORT])
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _in_place(request, monkeypatch):
+    if "place" in request.fixturenames:
+        monkeypatch.chdir(request.getfixturevalue("place"))
+
+
+def test_a_run_has_all_it_should(place):
+    files = {path.name for path in Path("runs/photos").iterdir()}
+    assert files == {
+        *("config.yaml", "metrics.jsonl", "stages", "film.gif"),
+        *("model.zip", "samples.png", "report.html"),
+    }
+    lines = [
+        json.loads(line) for line in Path("runs/photos/metrics.jsonl").read_text().splitlines()
+    ]
+    assert len(lines) == len(list(Path("runs/photos/stages").iterdir()))
+    assert lines[-1]["distance"] < lines[0]["distance"]
+
+
+def test_the_report_asks_for_no_other_file(place):
+    for run in ("photos", "halves", "table", "u"):
+        page = Path("runs", run, "report.html").read_text()
+        addresses = re.findall(r'(?:src|href)="([^"]{0,30})', page)
+        assert all(address.startswith("data:") for address in addresses)
+        assert "http" not in re.sub(r'"data:[^"]*"', "", page)
+
+
+def test_samples_of_a_label(place):
+    main(["sample", "runs/photos", "--given", "dark", "--n", "30", "--out", "dark.npz"])
+    images = np.load("dark.npz")["images"]
+    assert images.shape == (30, 3, 12, 10)
+    assert images.mean() < 100
+
+
+def test_samples_as_pictures(place):
+    main(["sample", "runs/photos", "--n", "6", "--out", "some"])
+    assert len(list(Path("some/dark").glob("*.png"))) == 3
+    main(["sample", "runs/photos", "--n", "9"])
+    with Image.open("samples.png") as grid:
+        assert grid.size == (3 * 12 * 6 - 12, 3 * 14 * 6 - 12)
+
+
+def test_samples_of_a_table(place):
+    main(["sample", "runs/table", "--given", "a", "--n", "50", "--out", "a.csv"])
+    table = load_csv(Path("a.csv"))
+    assert list(table.columns) == ["u", "v", "kind"]
+    assert set(table.column("kind")) == {"a"}
+    u, v = table.column("u"), table.column("v")
+    assert np.corrcoef(u, v)[0, 1] > 0.9
+
+
+def test_samples_given_a_column(place):
+    main(["sample", "runs/u", "--given", "1.5", "--n", "5", "--out", "u.csv"])
+    assert set(load_csv(Path("u.csv")).column("v")) == {1.5}
+
+
+def test_the_same_command_gives_the_same_samples(place):
+    for name in ("one.npz", "two.npz"):
+        main(["sample", "runs/photos", "--n", "4", "--out", name])
+    assert (np.load("one.npz")["images"] == np.load("two.npz")["images"]).all()
+
+
+def test_inpainting_keeps_what_is_given(place):
+    main(["inpaint", "runs/halves", "photos", "--n", "2", "--most", "3", "--out", "f.npz"])
+    filled = np.load("f.npz")["images"].reshape(3, 2, 3, 12, 10)
+    original = np.asarray(Image.open("photos/bright/0.png")).transpose(2, 0, 1)
+    assert (filled[0, ..., :5] == original[..., :5]).all()
+    main(["inpaint", "runs/halves", "photos", "--n", "2", "--most", "3"])
+    assert Path("filled.png").exists()
+
+
+def test_a_mask_is_white_where_pixels_are_given(place):
+    mask = np.zeros((12, 10), np.uint8)
+    mask[:3] = 255
+    Image.fromarray(mask).save("mask.png")
+    main(["fit", "photos", "--condition", "mask.png", "--out", "runs/mask", *SHORT])
+    given = load("runs/mask/model.zip").condition.mask.reshape(3, 12, 10)
+    assert given[:, :3].all()
+    assert not given[:, 3:].any()
+
+
+def test_the_same_config_gives_the_same_model(place):
+    main(["fit", "--config", "runs/table/config.yaml", "--out", "runs/again"])
+    assert Path("runs/again/model.zip").read_bytes() == Path("runs/table/model.zip").read_bytes()
+
+
+def test_evaluation(place, capsys):
+    main(["evaluate", "runs/table", "--json"])
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["sliced distance"] < 3 * figures["sliced distance of data to other data"]
+
+
+def test_info(place, capsys):
+    main(["info", "runs/photos"])
+    assert "given a label: bright, dark" in capsys.readouterr().out
+    main(["info", "runs/photos/model.zip", "--json"])
+    assert json.loads(capsys.readouterr().out)["model"]["shape"] == [3, 12, 10]
+
+
+def test_a_dry_run_leaves_nothing(place, capsys):
+    main(["fit", "photos", "--dry-run", "--json", "--out", "runs/dry"])
+    forecast = json.loads(capsys.readouterr().out)
+    assert forecast["seconds"] > 0
+    assert forecast["bytes"] > 2**20
+    main(["fit", "photos", "--dry-run", "--out", "runs/dry"])
+    assert re.search(r"about [\d.]+ minutes and [\d.]+ GiB", capsys.readouterr().out)
+    assert not Path("runs/dry").exists()
+
+
+def sliceflow(*arguments, **options):
+    """Run the command in a process of its own."""
+    command = [sys.executable, "-c", "from sliceflow.cli import main; main()", *arguments]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
+
+
+def test_minutes_become_an_effort(place):
+    fit = ("fit", "table.csv", "--condition", "kind", "--minutes", "2", "--dry-run", "--json")
+    told, _ = sliceflow(*fit).communicate()
+    forecast = json.loads(told)
+    assert forecast["seconds"] == pytest.approx(120, rel=0.1)
+    assert forecast["stages"][0]["steps"] > 100
+
+
+def test_a_run_that_is_interrupted_goes_on(place):
+    fit = ("fit", "table.csv", "--condition", "kind", "--effort", "300", "--out", "runs/long")
+    process = sliceflow(*fit)
+    while not Path("runs/long/stages").exists():
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate()
+    assert process.returncode == 130
+    assert told == "sliceflow fit: interrupted: add --resume to go on from the last checkpoint\n"
+    process = sliceflow(*fit, "--resume")
+    time.sleep(1)
+    process.terminate()
+    process.communicate()
+    assert process.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM)
+
+
+WRONG = [
+    ("", 2, "commands: fit, sample"),
+    ("ft", 2, "do you mean fit?"),
+    ("fit", 2, "it needs data"),
+    ("fit table.csv --prset quick", 2, "do you mean --preset?"),
+    ("fit table.csv --preset quik", 2, "one of quick, standard, best"),
+    ("fit table.csv --minutes soon", 2, "give a number"),
+    ("fit table.csv --particles 1.5", 2, "give a whole number"),
+    ("fit photos --size 64", 2, "as [64,64]"),
+    ("fit --config nowhere.yaml", 2, "nowhere.yaml"),
+    ("fit nowhere", 1, "nor the path of a folder"),
+    ("fit nowhere.csv", 1, "nowhere.csv: No such file or directory: check the path"),
+    ("fit table.csv --out x", 1, "'kind' is words"),
+    ("fit table.csv --condition sort --out x", 1, "it has u, v, kind"),
+    ("fit table.csv --condition kind --columns u,w --out x", 1, "it has u, v, kind"),
+    ("fit table.csv --condition kind --particles 1 --out x", 1, "pass --particles 2 or more"),
+    ("fit table.csv --condition kind --seed -1 --out x", 1, "pass --seed 0 or more"),
+    ("fit table.csv --condition kind --minutes 0.0001 --out x", 1, "pass at least"),
+    ("fit table.csv --condition kind", 1, "pass --resume to go on, or another --out"),
+    ("fit table.csv --condition kind --resume", 1, "has ended: pass another --out"),
+    ("fit photos/dark --condition label --out x", 1, "leave out --condition label"),
+    ("fit photos --condition middle --out x", 1, "give none, label, left"),
+    ("fit photos --condition large.png --out x", 1, "resize it"),
+    ("fit mixed --out x", 1, "give the size that all are to be brought to"),
+    ("fit broken.csv", 1, "line 3 of broken.csv has 1 values"),
+    ("fit empty.csv", 1, "has no rows"),
+    ("fit mnist --data-dir nothing", 1, "put it there, or name another data folder"),
+    ("sample", 2, "it needs model"),
+    ("sample runs/nowhere", 1, "No such file"),
+    ("sample table.csv", 1, "fetch or write it again"),
+    ("sample newer.zip", 1, "version 99"),
+    ("sample runs/begun", 1, "--resume goes on with it"),
+    ("sample photos", 1, "name the folder of a run"),
+    ("sample runs/photos --given grey", 1, "it has bright, dark"),
+    ("sample runs/u", 1, "a number for each of v"),
+    ("sample runs/u --given one", 1, "a number for each of v"),
+    ("sample runs/halves", 1, "use sliceflow inpaint"),
+    ("sample runs/photos --n 0", 1, "pass --n 1 or more"),
+    ("sample runs/photos --out some.jpeg", 1, "give .png, .npz or the name of a folder"),
+    ("sample runs/table --out some.png", 1, "give .csv or .npz"),
+    ("sample runs/photos --out table.csv/some.png", 1, "choose another path"),
+    ("inpaint runs/photos photos", 1, "fit one with --condition left"),
+    ("inpaint runs/halves photos --out filled.gif", 1, ".png or .npz"),
+    ("evaluate a-table.csv", 1, "pass --data mnist"),
+    ("info nowhere.zip", 1, "No such file"),
+]
+
+
+@pytest.fixture(scope="module")
+def wrong(place):
+    """What wrong uses name."""
+    (place / "mixed").mkdir()
+    for side in (8, 9):
+        Image.new("L", (side, side)).save(place / "mixed" / f"{side}.png")
+    Image.new("L", (30, 30)).save(place / "large.png")
+    (place / "broken.csv").write_text("u,v\n1,2\n3\n")
+    (place / "empty.csv").write_text("u,v\n")
+    (place / "a-table.csv").write_text("u,v\n1,2\n")
+    config = json.dumps({"format": "sliceflow model", "version": 99})
+    write(place / "newer.zip", [("config.json", config.encode())])
+    (place / "runs" / "begun").mkdir()
+    (place / "runs" / "begun" / "config.yaml").write_text("data: table.csv\n")
+
+
+@pytest.mark.usefixtures("wrong")
+@pytest.mark.parametrize(("command", "code", "fix"), WRONG, ids=[row[0] for row in WRONG])
+def test_a_wrong_use_ends_in_one_line(place, command, code, fix, capsys, monkeypatch):
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    with pytest.raises(SystemExit) as end:
+        main(command.split())
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("sliceflow")
+    assert fix in line
+    assert end.value.code == code
+
+
+def test_a_full_disk(place, tmp_path):
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("a small disk can be mounted by root alone")
+    try:
+        process = sliceflow("sample", "runs/photos", "--n", "500", "--out", str(tmp_path / "x.npz"))
+        _, told = process.communicate()
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+    assert process.returncode == 1
+    assert told.endswith("No space left on device: free some, or write elsewhere\n")
+    assert len(told.splitlines()) == 1
+
+
+def test_help_is_quick_and_brings_no_torch():
+    code = "import sys; from sliceflow.cli import main\ntry: main(['--help'])\nfinally: "
+    code += "print('torch' in sys.modules, file=sys.stderr)"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stderr.strip() == "False"
+    assert "sliceflow fit mnist" in result.stdout
+
+
+def test_every_command_has_examples(capsys):
+    for name in ("fit", "sample", "inpaint", "evaluate", "info"):
+        with pytest.raises(SystemExit):
+            main([name, "--help"])
+        assert f"  sliceflow {name} " in capsys.readouterr().out
