@@ -1,0 +1,32 @@
+"""How the documentation is built: `sphinx-build -W docs docs/_build`."""
+
+from importlib.metadata import version as installed
+
+project = "sliceflow"
+author = "The sliceflow developers"
+version = release = installed("sliceflow")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = "sliceflow"
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/concepts",
+    "gallery_dirs": "concepts",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_memory": False,
+    "remove_config_comments": True,
+}
