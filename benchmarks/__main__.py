@@ -12,16 +12,45 @@ import argparse
 import importlib
 import shlex
 import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from time import perf_counter
 
 from benchmarks import ledger
+from sliceflow.reproduce import REPRODUCTIONS, Figure, celeba, cifar10, digits
 
 SUITES = [
     *("steps", "profile", "accuracy", "cells", "growth", "cost", "mnist"),
-    *("fid", "cifar10", "digits", "celeba", "classes", "inpainting", "exact"),
+    *("fid", "cifar10", "digits", "celeba", "classes", "inpainting", "exact", "illustrations"),
     *("ablation_projections", "ablation_h", "ablation_m", "limits", "choices"),
     *("offline", "precision", "kills", "full_disk", "bad_files"),
 ]
+
+
+def suite_of(reproduction: Callable[[Path, int], Iterator[Figure]]) -> Callable:
+    """Return a suite that draws into the docs; a small run leaves them alone."""
+
+    def run(repeats: int, shrink: int) -> Iterator[Figure]:
+        folder = ledger.ROOT / "docs" / "images" if shrink == 1 else Path(tempfile.gettempdir())
+        return reproduction(folder, shrink)
+
+    return run
+
+
+PAPER = {
+    "cifar10": suite_of(cifar10),
+    "digits": suite_of(digits),
+    "celeba": suite_of(celeba),
+    "classes": suite_of(REPRODUCTIONS["figure-classes"]),
+    "inpainting": suite_of(REPRODUCTIONS["figure-inpainting"]),
+    "exact": suite_of(REPRODUCTIONS["engines"]),
+    "illustrations": suite_of(REPRODUCTIONS["figure-2d"]),
+    "ablation_projections": suite_of(REPRODUCTIONS["figure-projections"]),
+    "ablation_h": suite_of(REPRODUCTIONS["ablation-h"]),
+    "ablation_m": suite_of(REPRODUCTIONS["ablation-m"]),
+}
+"""Suites that are reproductions of the paper."""
 
 
 def main() -> None:
@@ -43,7 +72,7 @@ def main() -> None:
     commit = ledger.commit()
     for suite in options.suites or SUITES:
         started, figures = perf_counter(), []
-        run = importlib.import_module(f"benchmarks.{suite}").run
+        run = PAPER.get(suite) or importlib.import_module(f"benchmarks.{suite}").run
         repeats, shrink = (1, 10) if options.short else (5, 1)
         try:
             for figure in run(repeats, shrink):

@@ -4,8 +4,8 @@ import sys
 
 import torch
 
-from benchmarks._memory import peak_gib
 from sliceflow import ArrayTarget, Flow, Stage, Unconditional
+from sliceflow._memory import peak_memory
 
 m, n = map(int, sys.argv[1:])
 torch.set_num_threads(2)
@@ -14,4 +14,4 @@ flow = Flow(target, Unconditional(), (3, 32, 32), (Stage(10, 32, 5),))
 state = flow.start(2)
 state.swarms[0] = torch.empty(3072, m).normal_()
 flow.run(state)
-print(2**10 * peak_gib())
+print(peak_memory() / 2**20)

@@ -7,10 +7,10 @@ from time import perf_counter
 
 import numpy as np
 
-from benchmarks._memory import forget_peak, peak_gib
 from benchmarks._mutations import spoil
 from benchmarks.ledger import Figure
 from sliceflow import FileError, SlicedFlow, load, save
+from sliceflow._memory import forget_peak, peak_memory
 
 TRIED = 10_000
 
@@ -25,17 +25,17 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         for _ in range(tried):
             spoil(rng, good, bad)
             forget_peak()
-            before, started = peak_gib(), perf_counter()
+            before, started = peak_memory(), perf_counter()
             try:
                 load(bad)
                 silent += 1
             except FileError:
                 seconds = max(seconds, perf_counter() - started)
-                memory = max(memory, peak_gib() - before)
+                memory = max(memory, peak_memory() - before)
     yield Figure("bad_files.tried", tried, "", "files spoiled at random")
     yield Figure("bad_files.silent", silent, "", "of them loaded without an error")
     yield Figure("bad_files.seconds", seconds, "s", "the longest that one took")
-    yield Figure("bad_files.memory", 1024 * memory, "MiB", "the most memory that one took")
+    yield Figure("bad_files.memory", memory / 2**20, "MiB", "the most memory that one took")
 
 
 def small_model():

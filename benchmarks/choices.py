@@ -4,10 +4,10 @@ from collections.abc import Container, Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from benchmarks._images import PART, Judge, fit
 from benchmarks.ledger import Figure
 from sliceflow import Fast
 from sliceflow.data import load
+from sliceflow.reproduce.fits import PART, Judge, fit
 from sliceflow.schedules import Stage, pyramid
 
 QUICK = pyramid((3, 32, 32), "quick")

@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torchmetrics.image.fid import FrechetInceptionDistance
 
-from benchmarks._images import FEATURES, inception
 from benchmarks.ledger import Figure
 from sliceflow.data import Images, load
 from sliceflow.metrics import Inception, Statistics, frechet_distance, reference_features
+from sliceflow.reproduce.fits import FEATURES, inception
 
 
 class AsFeatures(torch.nn.Module):

@@ -9,26 +9,18 @@ import os
 import platform
 import re
 import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import date
 from fnmatch import fnmatch
 from pathlib import Path
 
 import torch
 
+from sliceflow.reproduce import Figure
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One measured number."""
-
-    name: str
-    value: float
-    unit: str
-    about: str
 
 
 def machine() -> str:

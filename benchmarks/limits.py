@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from benchmarks._images import Judge
 from benchmarks.ledger import Figure
 from sliceflow import ArrayTarget, Flow, Gaussian, Unconditional
 from sliceflow.data import Images, load, to_bytes
 from sliceflow.pyramid import LanczosLevel
+from sliceflow.reproduce.fits import Judge
 from sliceflow.schedules import pyramid
 
 M = 3000

@@ -11,12 +11,12 @@ from statistics import median
 import numpy as np
 import torch
 
-from benchmarks._images import PART, Judge, fit
 from benchmarks.ledger import Figure
 from benchmarks.steps import seconds
 from sliceflow import FlowModel, load, save
 from sliceflow.course import State
 from sliceflow.data import load as load_images
+from sliceflow.reproduce.fits import PART, Judge, fit
 
 LABELS = {"mnist": True, "cifar10": False}
 """Which data sets there are, and whether their labels are the condition."""

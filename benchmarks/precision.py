@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks._images import Judge, fit
 from benchmarks.ledger import Figure
 from sliceflow import FlowModel, SlicedFlow, save
 from sliceflow.data import load
 from sliceflow.flow import Precision
+from sliceflow.reproduce.fits import Judge, fit
 
 SAMPLES = 5000
 

@@ -9,9 +9,9 @@ replacement. Takes half a minute.
 
 import numpy as np
 import torch
-from illustrations import ideal_map, rms_distance, target_and_start, trajectory
 
 from sliceflow import Columns
+from sliceflow.reproduce.illustrations import ideal_map, rms_distance, target_and_start, trajectory
 
 
 def main(n=5_000):

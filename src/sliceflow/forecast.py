@@ -1,12 +1,11 @@
 """How long a fit will take, and how much memory: a few steps of each stage, done and multiplied."""
 
-import resource
-import sys
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import mean
 from time import perf_counter
 
+from sliceflow._memory import peak_memory
 from sliceflow.course import State
 from sliceflow.plan import Plan
 from sliceflow.schedules import Stage
@@ -71,12 +70,6 @@ def rehearse(plan: Plan, age: float = 0) -> Forecast:
     begin = sum(first for first, *_ in stages) - sum(steps)
     before = age + times[0] - started + max(0, begin)
     return Forecast(before, steps, _recorded(state), peak_memory())
-
-
-def peak_memory() -> int:
-    """Return the most bytes that this process had."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 def _recorded(state: State) -> tuple[int, ...]:

@@ -9,10 +9,17 @@ from collections.abc import Sequence
 from dataclasses import fields
 from importlib.metadata import version
 
-from sliceflow.cli.options import Evaluate, Fit, Info, Inpaint, Sample
+from sliceflow.cli.options import Evaluate, Fit, Info, Inpaint, Reproduce, Sample
 from sliceflow.cli.parser import parser_of
 
-COMMANDS = {"fit": Fit, "sample": Sample, "inpaint": Inpaint, "evaluate": Evaluate, "info": Info}
+COMMANDS = {
+    "fit": Fit,
+    "sample": Sample,
+    "inpaint": Inpaint,
+    "evaluate": Evaluate,
+    "info": Info,
+    "reproduce": Reproduce,
+}
 
 ABOUT = """Sample p(x) and p(x | y) of images and tables, without a network and without training.
 

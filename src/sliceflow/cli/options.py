@@ -199,3 +199,37 @@ class Info:
 
     path: Path
     json: bool = False
+
+
+@dataclass
+class Reproduce:
+    """Make a figure or a table of the paper again, at a size for two cores.
+
+    For example:
+      sliceflow reproduce figure-2d
+      sliceflow reproduce ablation-h --size full --out docs/images
+
+    Parameters
+    ----------
+    name
+        figure-2d (appendix A), figure-projections, figure-classes, figure-inpainting, table-fid,
+        ablation-h, ablation-m, ablation-xi, or engines: the paper's engine beside ours.
+    size
+        small takes a minute or two; full is that of docs/results.md, up to an hour.
+    out
+        The folder for pictures.
+    """
+
+    name: Literal[
+        "figure-2d",
+        "figure-projections",
+        "figure-classes",
+        "figure-inpainting",
+        "table-fid",
+        "ablation-h",
+        "ablation-m",
+        "ablation-xi",
+        "engines",
+    ]
+    size: Literal["small", "full"] = "small"
+    out: Path = Path("reproduced")

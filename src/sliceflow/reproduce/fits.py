@@ -1,18 +1,18 @@
-"""What the suites of images share: fits that are timed, judged and drawn."""
+"""What reproductions share: fits that are timed, judged and drawn, and figures of them."""
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
-from benchmarks._memory import forget_peak, peak_gib
-from benchmarks.ledger import ROOT, Figure
-from sliceflow import SlicedFlow, viz
+from sliceflow._memory import forget_peak, peak_memory
 from sliceflow.data import Images, data_folder, load
+from sliceflow.estimator import SlicedFlow
 from sliceflow.metrics import (
     Inception,
     Statistics,
@@ -22,12 +22,22 @@ from sliceflow.metrics import (
     precision_and_recall,
     reference_features,
 )
+from sliceflow.viz import draw, grid, neighbours
 
-PICTURES = ROOT / "docs" / "images"
 FEATURES = data_folder() / "features"
 
 PART = 10_000
 """Samples that are enough for a figure to compare, where all of them would take long."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number."""
+
+    name: str
+    value: float
+    unit: str
+    about: str
 
 
 @dataclass(frozen=True)
@@ -42,27 +52,26 @@ class Cost:
 
 
 def fit(
-    images: Images, labels: bool = False, knots: int | None = None, **settings
+    images: Images, labels: bool = False, knots: int | None = None, **settings: Any
 ) -> tuple[SlicedFlow, Cost]:
     """Fit a flow with seed 0, by default for its particles alone; return it, and what it took."""
     forget_peak()
     started = perf_counter()
     model = SlicedFlow(random_state=0, knots=knots, verbose=True, **settings)
     model.fit(images.pixels, images.labels if labels else None)
-    return model, Cost((perf_counter() - started) / 60, peak_gib())
+    return model, Cost((perf_counter() - started) / 60, peak_memory() / 2**30)
 
 
-def save(table: np.ndarray, name: str, shrink: int, zoom: int = 2) -> None:
-    """Draw a picture for the documents; a small run leaves them alone."""
-    folder = PICTURES if shrink == 1 else Path(tempfile.gettempdir())
-    folder.mkdir(parents=True, exist_ok=True)
-    viz.draw(table, zoom).save(folder / f"{name.replace('.', '-')}.png")
+def save(table: np.ndarray, out: Path, name: str, zoom: int = 2) -> None:
+    """Draw a picture into a folder."""
+    out.mkdir(parents=True, exist_ok=True)
+    draw(table, zoom).save(out / f"{name.replace('.', '-')}.png")
 
 
 @cache
 def inception() -> Inception:
-    """Return the network, compiled once."""
-    return Inception(fast=True)
+    """Return the network, compiled once, as fast as what is installed allows."""
+    return Inception(fast=find_spec("openvino") is not None)
 
 
 class Judge:
@@ -96,28 +105,33 @@ def judged(samples: np.ndarray, images: Images, name: str, about: str) -> Iterat
 
 
 def copying(
-    samples: np.ndarray, images: Images, test: Images | None, name: str, shrink: int
+    samples: np.ndarray, images: Images, test: Images | None, out: Path, name: str, shrink: int
 ) -> Iterator[Figure]:
     """Yield the median distance to the nearest training image, of samples and of test images."""
     n = 1000 // shrink
     distance, number = nearest(samples[:n], images.pixels, k=5)
-    save(viz.neighbours(samples[:10], images.pixels[number[:10]]), f"{name}-neighbours", shrink)
+    save(neighbours(samples[:10], images.pixels[number[:10]]), out, f"{name}-neighbours")
     about = "median distance to the nearest training image, in levels of 256 a pixel"
     size = np.prod(images.shape) ** 0.5
-    yield Figure(f"nearest.{name}", np.median(distance[:, 0]) / size, "", f"{about}: samples")
+    yield Figure(
+        f"nearest.{name}", float(np.median(distance[:, 0]) / size), "", f"{about}: samples"
+    )
     if test is not None:
         real, _ = nearest(test.pixels[:n], images.pixels)
-        yield Figure(f"nearest.{name}.test", np.median(real) / size, "", f"{about}: test images")
+        yield Figure(
+            f"nearest.{name}.test", float(np.median(real) / size), "", f"{about}: test images"
+        )
 
 
 def unconditional(
     name: str,
     label: str,
+    out: Path,
     shrink: int,
     particles: int,
     samples: int | None = None,
     flips: bool = False,
-    **settings,
+    **settings: Any,
 ) -> Iterator[Figure]:
     """Yield what a flow to a data set takes and how good its first samples are, and draw some."""
     images = load(name)
@@ -131,7 +145,7 @@ def unconditional(
     yield Figure(f"minutes.{label}", cost.minutes, "min", f"the fit, {about}")
     yield Figure(f"memory.{label}", cost.gib, "GiB", f"most memory during the fit, {about}")
     x = model.particles_[:samples]
-    save(viz.grid(x[:160]), label, shrink)
+    save(grid(x[:160]), out, label)
     yield from judged(x, data, label, f"{len(x):,} samples to {len(data):,} images, {label}")
     test = None if name == "celeba" else load(name, "test")
-    yield from copying(x, data, test, label, shrink)
+    yield from copying(x, data, test, out, label, shrink)

@@ -1,28 +1,30 @@
 """The missing half of test images: samples against the truth and against the nearest image."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
-from benchmarks._images import fit, save
-from benchmarks.ledger import Figure
-from sliceflow import viz
+from sliceflow.conditions import Observed
 from sliceflow.data import Images, load
 from sliceflow.metrics import nearest
+from sliceflow.reproduce.fits import Figure, fit, save
+from sliceflow.viz import triptych
 
 PARTICLES = {"mnist": 10_000, "fashion-mnist": 10_000, "cifar10": 10_000, "celeba": 3_000}
 SAMPLES = 10
 
 
-def run(repeats: int, shrink: int) -> Iterator[Figure]:
+def inpainting(out: Path, shrink: int) -> Iterator[Figure]:
     """Yield distances in levels of 256 a pixel, over what is missing; draw some images."""
     for name in PARTICLES if shrink == 1 else ["mnist"]:
-        train, test = split(name)
+        train, test = _split(name)
+        train, test = train[: 20_000 // shrink], test[: 100 // shrink]
         for half in ("left", "top"):
-            yield from inpaint(name, half, train[: 20_000 // shrink], test[: 100 // shrink], shrink)
+            yield from _inpaint(name, half, train, test, out, shrink)
 
 
-def split(name: str) -> tuple[Images, Images]:
+def _split(name: str) -> tuple[Images, Images]:
     """Return training and test images; of CelebA, where there may be no others, the last ones."""
     train = load(name)
     if name == "celeba":
@@ -30,7 +32,9 @@ def split(name: str) -> tuple[Images, Images]:
     return train, load(name, "test")
 
 
-def inpaint(name: str, half: str, train: Images, test: Images, shrink: int) -> Iterator[Figure]:
+def _inpaint(
+    name: str, half: str, train: Images, test: Images, out: Path, shrink: int
+) -> Iterator[Figure]:
     """Yield figures for one data set, given one half of its images."""
     model, cost = fit(
         train,
@@ -40,6 +44,7 @@ def inpaint(name: str, half: str, train: Images, test: Images, shrink: int) -> I
         knots=64,
         batch_size=20_000,
     )
+    assert isinstance(model.flow_.condition, Observed)
     mask = model.flow_.condition.mask.reshape(train.shape).numpy()
     given = test.pixels.repeat(SAMPLES, axis=0)
     samples = model.sample(len(given), y=given)
@@ -47,15 +52,16 @@ def inpaint(name: str, half: str, train: Images, test: Images, shrink: int) -> I
     samples = samples.reshape(len(test), SAMPLES, *train.shape)
     label = f"inpainting.{name}.{half}"
     yield Figure(f"{label}.changed", changed, "", f"observed pixels that changed, {name}, {half}")
-    best = distance(samples, test.pixels[:, None], mask).min(axis=1).mean()
+    best = _distance(samples, test.pixels[:, None], mask).min(axis=1).mean()
     about = f"what is missing, given the {half} half, {name}: "
     yield Figure(label, best, "", f"{about}best of {SAMPLES} samples to the truth; {cost}")
     _, number = nearest(test.pixels[:, mask], train.pixels[:, mask])
-    copied = distance(train.pixels[number[:, 0]], test.pixels, mask).mean()
+    copied = _distance(train.pixels[number[:, 0]], test.pixels, mask).mean()
     yield Figure(f"{label}.nearest", copied, "", f"{about}nearest training image to the truth")
-    save(viz.triptych(test.pixels[:8], mask, samples[:8, :6]), label, shrink)
+    save(triptych(test.pixels[:8], mask, samples[:8, :6]), out, label)
 
 
-def distance(a: np.ndarray, b: np.ndarray, mask: np.ndarray) -> np.ndarray:
+def _distance(a: np.ndarray, b: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Return the root mean square over what is not observed."""
-    return np.sqrt(np.square(a.astype(float) - b)[..., ~mask].mean(axis=-1))
+    distances: np.ndarray = np.sqrt(np.square(a.astype(float) - b)[..., ~mask].mean(axis=-1))
+    return distances

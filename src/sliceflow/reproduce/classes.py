@@ -1,13 +1,13 @@
 """Images by class: whether a classifier sees what was asked for, as ξ grows."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from benchmarks._images import fit, save
-from benchmarks.ledger import Figure
-from sliceflow import viz
 from sliceflow.data import Images, load
 from sliceflow.metrics import Classifier
+from sliceflow.reproduce.fits import Figure, fit, save
+from sliceflow.viz import class_rows
 
 
 class Case(NamedTuple):
@@ -26,28 +26,35 @@ CASES = (
 )
 
 
-def run(repeats: int, shrink: int) -> Iterator[Figure]:
+def classes(out: Path, shrink: int) -> Iterator[Figure]:
     """Yield agreement with the label that was asked for, and draw a row for each class."""
     for case in CASES if shrink == 1 else CASES[:1]:
         images, test = load(case.data), load(case.data, "test")
         images = images[: len(images) // shrink**2]
+        assert images.labels is not None
         judge = Classifier(case.epochs).fit(images.pixels, images.labels)
-        seen = (judge.predict(test.pixels) == test.labels).mean()
+        seen = float((judge.predict(test.pixels) == test.labels).mean())
         about = f"accuracy of the judge, {case.data} test images"
         yield Figure(f"classifier.{case.label}", seen, "", about)
         for xi in (0, 2, 5, 10) if shrink == 1 else (10,):
-            yield agreement(case, images, judge, xi, shrink)
+            yield _agreement(case, images, judge, xi, out, shrink)
 
 
-def agreement(case: Case, images: Images, judge: Classifier, xi: float, shrink: int) -> Figure:
+def _agreement(
+    case: Case, images: Images, judge: Classifier, xi: float, out: Path, shrink: int
+) -> Figure:
     """Return for how many samples the judge sees what was asked for."""
-    settings = {"schedule": case.preset if shrink == 1 else "quick", "batch_size": 20_000}
+    settings: dict[str, Any] = {
+        "schedule": case.preset if shrink == 1 else "quick",
+        "batch_size": 20_000,
+    }
     # From noise, so that ξ is all that tells particles of their class: the default start of colour
     # images is a Gaussian of each class, of which the judge sees the class before the first step.
     settings |= {"n_particles": 10_000 // shrink**2, "amplifier": xi, "start": 0.1}
     model, cost = fit(images, labels=True, **settings)
     samples, asked = model.particles_, model.conditions_
-    save(viz.class_rows(samples, asked), f"{case.label}-classes-{xi}", shrink, zoom=1)
+    assert asked is not None
+    save(class_rows(samples, asked), out, f"{case.label}-classes-{xi}", zoom=1)
     row = f"class_agreement.{case.label}" + ("" if xi == 10 else f".xi{xi}")
     about = f"samples that the judge sees as what was asked for, {case.data}, ξ = {xi}; {cost}"
-    return Figure(row, (judge.predict(samples) == asked).mean(), "", about)
+    return Figure(row, float((judge.predict(samples) == asked).mean()), "", about)

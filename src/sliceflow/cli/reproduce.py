@@ -1,0 +1,16 @@
+"""`sliceflow reproduce`: the paper's figures and tables."""
+
+from sliceflow.cli.options import Reproduce
+from sliceflow.reproduce import REPRODUCTIONS
+
+SMALL = 10
+"""How much smaller: numbers of particles by its square."""
+
+
+def run(options: Reproduce) -> None:
+    """Print figures as they are measured."""
+    shrink = 1 if options.size == "full" else SMALL
+    for figure in REPRODUCTIONS[options.name](options.out, shrink):
+        print(f"{figure.value:9.4g} {figure.unit:4} {figure.about}", flush=True)
+    if options.out.exists():
+        print(f"pictures are in {options.out}")

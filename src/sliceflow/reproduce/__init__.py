@@ -1,0 +1,30 @@
+"""The paper's figures and tables, and the exact engine beside ours: each by its name.
+
+Each is a function of a folder for pictures and of how much smaller than in docs/results.md it is
+to be; it yields figures as they are measured.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from sliceflow.reproduce.ablations import ablation_h, ablation_m, projections
+from sliceflow.reproduce.classes import classes
+from sliceflow.reproduce.engines import engines
+from sliceflow.reproduce.fid import celeba, cifar10, digits, table
+from sliceflow.reproduce.fits import Figure
+from sliceflow.reproduce.illustrations import illustrations
+from sliceflow.reproduce.inpainting import inpainting
+
+__all__ = ["REPRODUCTIONS", "Figure", "celeba", "cifar10", "digits"]
+
+REPRODUCTIONS: dict[str, Callable[[Path, int], Iterator[Figure]]] = {
+    "figure-2d": illustrations,
+    "figure-projections": projections,
+    "figure-classes": classes,
+    "figure-inpainting": inpainting,
+    "table-fid": table,
+    "ablation-h": ablation_h,
+    "ablation-m": ablation_m,
+    "ablation-xi": classes,
+    "engines": engines,
+}
