@@ -288,3 +288,21 @@ def test_every_command_has_examples(capsys):
         with pytest.raises(SystemExit):
             main([name, "--help"])
         assert f"  sliceflow {name} " in capsys.readouterr().out
+
+
+def test_options_are_written_as_they_are_read(capsys, tmp_path):
+    with pytest.raises(SystemExit):
+        main(["fit", "mnist", "--flips", "--size", "[8,9]", "--print_config"])
+    (tmp_path / "config.yaml").write_text(capsys.readouterr().out)
+    with pytest.raises(SystemExit):
+        main(["fit", "--config", str(tmp_path / "config.yaml"), "--print_config"])
+    assert capsys.readouterr().out == (tmp_path / "config.yaml").read_text()
+
+
+def test_the_version_is_told_once():
+    """In the package; what cites it has the same."""
+    root = Path(__file__).parents[1]
+    version = re.search(r'__version__ = "(.*)"', (root / "src/sliceflow/__init__.py").read_text())[
+        1
+    ]
+    assert f"version: {version}\n" in (root / "CITATION.cff").read_text()

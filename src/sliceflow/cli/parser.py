@@ -10,10 +10,13 @@ import re
 import sys
 from typing import Any, Literal, NoReturn, get_args, get_origin
 
-from jsonargparse import ArgumentParser, DefaultHelpFormatter
+from jsonargparse import ArgumentParser, DefaultHelpFormatter, set_parsing_settings
 
 WRONG_USE = 2
 """The exit code when the command itself is wrong."""
+
+
+set_parsing_settings(add_print_completion_argument=True)
 
 
 class Formatter(DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -38,7 +41,7 @@ class Parser(ArgumentParser):
         if settings.get("type") is bool:
             settings = {**settings, "action": "store_true"}
             del settings["type"]
-        if names[0].startswith("--") and names[0] != "--print_config":
+        if names[0].startswith("--") and not names[0].startswith("--print_"):
             names = tuple(name.replace("_", "-") for name in names)
         return super().add_argument(*names, **settings)
 

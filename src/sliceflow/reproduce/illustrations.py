@@ -30,7 +30,7 @@ Row = tuple[str, list[Tensor], Tensor]
 def illustrations(out: Path, shrink: int) -> Iterator[Figure]:
     """Draw the figure; yield how far CSWF is from the ideal flows, one for each y, as ξ grows."""
     out.mkdir(parents=True, exist_ok=True)
-    _draw(out / "illustrations.png")
+    _draw(out / "illustrations.png", 2000 // min(shrink, 4))
     data, start = target_and_start(1, 5000 // shrink)
     ideal = ideal_map(start)
     for xi in (1, 2, 5, 10):
@@ -94,7 +94,7 @@ def _ideal_trajectory(start: Tensor, steps: Sequence[int]) -> list[Tensor]:
     return [end + (1 - ETA / 2) ** step * (start - end) for step in steps]
 
 
-def _rows(n: int = 2000) -> Iterator[Row]:
+def _rows(n: int) -> Iterator[Row]:
     """Yield the title, the trajectory and the target of each illustration."""
     data, start = target_and_start(0, n)
     apart = torch.tensor([[1.0], [10.0]])
@@ -107,14 +107,14 @@ def _rows(n: int = 2000) -> Iterator[Row]:
     yield "CSWF, ξ = 1", trajectory(Columns(1, 1.0), start, data, SHOWN), data
 
 
-def _draw(path: Path) -> None:
+def _draw(path: Path, n: int) -> None:
     """Draw all illustrations, one in each row, from left to right in time."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError('it needs Matplotlib: pip install "sliceflow[examples]"') from error
     figure, axes = plt.subplots(5, len(SHOWN), figsize=(13, 9), sharex=True, sharey="row")
-    for line, (title, particles, data) in zip(axes, _rows(), strict=True):
+    for line, (title, particles, data) in zip(axes, _rows(n), strict=True):
         colours = np.where(particles[0][1] > 0, "tab:red", "tab:orange")
         for axis, step, (x, y) in zip(line, SHOWN, particles, strict=True):
             axis.scatter(*data, s=2, color="lightsteelblue", linewidths=0)
