@@ -71,9 +71,9 @@ class Plan:
             )
         return state
 
-    def samples(self, state: State) -> tuple[Any, Any]:
-        """Return the particles at the end of a stage, and their labels or columns if any."""
-        x, y = self.flow.condition.split(self.scaling.back(state.particles))
+    def samples(self, state: State, n: int | None = None) -> tuple[Any, Any]:
+        """Return (the first n) particles at the end of a stage, and their labels or columns."""
+        x, y = self.flow.condition.split(self.scaling.back(state.particles[:, :n]))
         samples = self.x_kind.back(x.T.reshape(-1, *self.flow.shape))
         return samples, None if y is None else self._conditions(y)
 

@@ -36,7 +36,7 @@ def write_report(
         title=title,
         model=model,
         rows=len(x),
-        stages=run.stages(),
+        moments=run.moments(),
         copies=float(np.mean(distance[:, 0] == 0)),
         neighbours=draw(neighbours(samples[:10], x[number[:10]]), 2) if is_images else None,
         columns=None if is_images else quantiles(model, x, samples),
@@ -67,7 +67,7 @@ def picture(source: Path | Image.Image, about: str) -> Markup:
 
 def plot(values: Sequence[float], about: str, floor: float | None = None) -> Markup:
     """Return values as a line, from 0 to the largest, with a dashed line at the floor."""
-    top = max(*values, 1e-9)
+    top = max(*values, floor or 0, 1e-9)
     across = [WIDTH * i / max(1, len(values) - 1) for i in range(len(values))]
     heights = [HEIGHT * (1 - value / top) for value in values]
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, heights, strict=True))

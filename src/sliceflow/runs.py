@@ -25,8 +25,11 @@ from sliceflow.metrics import sliced_wasserstein
 from sliceflow.plan import Plan
 from sliceflow.viz import draw, grid
 
-SHOWN = 100
-"""Particles in a picture."""
+SHOWN, FOLLOWED = 100, 25
+"""Samples in a picture of the model, and particles in one of a stage, of which there are many."""
+
+PARTS = 20
+"""Moments of a stage that is the only one."""
 
 COMPARED = 1000
 """Particles, and rows of data, whose distance is estimated after each stage."""
@@ -45,7 +48,7 @@ class Run:
 
     @property
     def metrics(self) -> Path:
-        """A line of JSON for each stage."""
+        """A line of JSON for each moment."""
         return self.folder / "metrics.jsonl"
 
     @property
@@ -72,16 +75,16 @@ class Run:
         """Return where samples of this shape are: a picture, or a table."""
         return self.folder / ("samples.png" if len(shape) == 3 else "samples.csv")
 
-    def picture(self, stage: int) -> Path:
-        """Return where the picture of a stage is, counted from 1; that of 0 is the start."""
-        return self.folder / "stages" / f"{stage:03}.png"
+    def picture(self, step: int) -> Path:
+        """Return where the picture after a step is."""
+        return self.folder / "stages" / f"{step:06}.png"
 
-    def stages(self) -> list[dict[str, Any]]:
-        """Return the lines of `metrics`. Of a stage that was done twice, the last one counts."""
+    def moments(self) -> list[dict[str, Any]]:
+        """Return the lines of `metrics`. Of a step that was done twice, the last one counts."""
         if not self.metrics.exists():
             return []
         lines = map(json.loads, self.metrics.read_text().splitlines())
-        return sorted({line["stage"]: line for line in lines}.values(), key=lambda l: l["stage"])
+        return sorted({line["step"]: line for line in lines}.values(), key=lambda l: l["step"])
 
     def pictures(self) -> list[Path]:
         """Return the pictures of the stages so far, one after the other."""
@@ -116,15 +119,14 @@ class Watcher:
 
     def __call__(self, state: State) -> None:
         """Write, at the end of a stage, when particles are up to date."""
-        if state.step > 0:
+        if not self._is_moment(state):
             return
-        now = perf_counter()
-        stage = self.plan.flow.schedule[state.stage - 1]
+        flow, now = self.plan.flow, perf_counter()
+        stage = flow.schedule[state.stage - (state.step == 0)]
         line = {
-            "stage": state.stage,
+            "step": flow.steps_done(state),
             "resolution": stage.resolution,
             "patch": stage.patch,
-            "steps": stage.steps,
             "seconds": now - self._last,
             "distance": self.distance(state),
             "floor": self._floor,
@@ -134,6 +136,12 @@ class Watcher:
         self.draw(state)
         self._last = now
 
+    def _is_moment(self, state: State) -> bool:
+        """Whether a stage ends or, if there is one alone, a twentieth of it."""
+        if state.step == 0 or len(self.plan.flow.schedule) > 1:
+            return state.step == 0
+        return state.step % max(1, self.plan.flow.schedule[0].steps // PARTS) == 0
+
     def distance(self, state: State) -> float:
         """Return the sliced distance of some particles to as many rows of the data."""
         x, _ = self.plan.flow.condition.split(state.particles)
@@ -142,8 +150,8 @@ class Watcher:
     def draw(self, state: State) -> None:
         """Draw some of the particles, if they are images."""
         if len(self.plan.flow.shape) == 3:
-            pixels, _ = self.plan.samples(state)
-            draw_grid(pixels[:SHOWN], self.run.picture(state.stage))
+            pixels, _ = self.plan.samples(state, FOLLOWED)
+            draw_grid(pixels, self.run.picture(self.plan.flow.steps_done(state)))
 
 
 def draw_grid(pixels: np.ndarray, path: Path) -> None:

@@ -16,8 +16,8 @@ def run(options: Info) -> None:
     place = Run(options.path)
     is_run = place.config.exists()
     told: dict[str, Any] = {"run": yaml.safe_load(place.config.read_text())} if is_run else {}
-    if is_run and (stages := place.stages()):
-        told["last stage"] = stages[-1]
+    if is_run and (moments := place.moments()):
+        told["so far"] = moments[-1]
     card = ""
     if not is_run or place.model.exists():
         told["model"], card = describe(model_file(options.path))
