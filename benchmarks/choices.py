@@ -66,9 +66,9 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         settings = usual | choice
         if shrink > 1:
             settings |= {"n_particles": 100, "start": 0.1}
-        model, cost = fit(data, **settings)
+        model, _ = fit(data, **settings)
         fid = judge.fid_of(model.particles_[:2000])
-        about = f"FID of 2,000 samples to {PART:,} images, CIFAR-10: {name}; {cost}"
+        about = f"FID of 2,000 samples to {PART:,} images, CIFAR-10: {name}"
         yield Figure(f"choices.{number:02}", fid, "", about)
         if shrink > 1:
             return
