@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sliceflow import load
+from sliceflow import SlicedFlow, load
 from sliceflow.archive import write
 from sliceflow.cli import COMMANDS, main
 from sliceflow.data.tables import load_csv
+from sliceflow.report import write_report
+from sliceflow.runs import Run
 
 SHORT = ("--effort", "0.05")
 
@@ -133,6 +135,29 @@ def test_evaluation(place, capsys):
     assert figures["sliced distance"] < 3 * figures["sliced distance of data to other data"]
 
 
+def test_tables_are_compared_by_the_names_of_their_columns(place, capsys):
+    Path("turned.csv").write_text("v,u\n" + "\n".join(f"{2 * x},{x}" for x in range(-9, 9)))
+    main(["evaluate", "turned.csv", "--data", "turned.csv", "--json"])
+    main(["evaluate", "runs/table", "--data", "table.csv", "--json"])
+    same, ours = map(json.loads, capsys.readouterr().out.splitlines())
+    assert same["sliced distance"] < 1
+    assert ours["sliced distance"] < 1
+
+
+def test_a_copy_is_called_one(tmp_path):
+    """Of columns far from 0, too, where rounding hides that rows differ."""
+    rng = np.random.default_rng(0)
+    data, samples = 2020 + rng.normal(size=(2, 300, 2))
+    samples[:30] = data[:30]
+    model = SlicedFlow(schedule=1, random_state=0).fit(data).model_
+    run = Run(tmp_path)
+    run.config.write_text("")
+    line = {"step": 1, "seconds": 1.0, "distance": 1.0, "floor": 1.0}
+    run.metrics.write_text(json.dumps(line) + "\n" + '{"step"')  # and a line that was cut off
+    write_report(run, "copies", model, data, samples)
+    assert "10.0 % of samples are equal" in run.report.read_text()
+
+
 def test_info(place, capsys):
     main(["info", "runs/photos"])
     assert "given a label: bright, dark" in capsys.readouterr().out
@@ -169,18 +194,25 @@ def test_minutes_become_an_effort(place):
 def test_a_run_that_is_interrupted_goes_on(place):
     fit = ("fit", "table.csv", "--condition", "kind", "--effort", "300", "--out", "runs/long")
     process = sliceflow(*fit)
-    while not Path("runs/long/stages").exists():
+    while not Path("runs/long/metrics.jsonl").exists():
         assert process.poll() is None
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate()
     assert process.returncode == 130
     assert told == "sliceflow fit: interrupted: add --resume to go on from the last checkpoint\n"
+    (saved,) = Path("runs/long/checkpoints").glob("*.zip")
+    lines = Path("runs/long/metrics.jsonl").read_text()
     process = sliceflow(*fit, "--resume")
-    time.sleep(1)
+    while Path("runs/long/metrics.jsonl").read_text() == lines:
+        assert process.poll() is None
+        time.sleep(0.1)
     process.terminate()
     process.communicate()
-    assert process.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert max(Path("runs/long/checkpoints").glob("*.zip")) > saved
+    steps = [line["step"] for line in Run(Path("runs/long")).moments()]
+    assert steps == sorted(set(steps))
 
 
 WRONG = [
@@ -207,6 +239,10 @@ WRONG = [
     ("fit photos --condition middle --out x", 1, "give none, label, left"),
     ("fit photos --condition large.png --out x", 1, "resize it"),
     ("fit mixed --out x", 1, "give the size that all are to be brought to"),
+    ("fit table.csv --condition kind --effort 0 --out x", 1, "must be finite and > 0"),
+    ("fit table.csv --condition u,v,kind --out x", 1, "leave one out of --condition"),
+    ("fit twice.csv", 1, "rename one of"),
+    ("fit latin.csv", 1, "save it as one"),
     ("fit broken.csv", 1, "line 3 of broken.csv has 1 values"),
     ("fit empty.csv", 1, "has no rows"),
     ("fit mnist --data-dir nothing", 1, "put it there, or name another data folder"),
@@ -225,8 +261,10 @@ WRONG = [
     ("sample runs/table --out some.png", 1, "give .csv or .npz"),
     ("sample runs/photos --out table.csv/some.png", 1, "choose another path"),
     ("inpaint runs/photos photos", 1, "fit one with --condition left"),
-    ("inpaint runs/halves photos --out filled.gif", 1, ".png or .npz"),
-    ("evaluate a-table.csv", 1, "pass --data mnist"),
+    ("inpaint runs/halves photos --out filled.gif", 1, "give .png, .npz or the name of a folder"),
+    ("inpaint runs/halves photos --most 0", 1, "pass --most 1 or more"),
+    ("evaluate a-table.csv", 1, "name the one it is to be like"),
+    ("evaluate runs/photos/model.zip", 1, "pass --data mnist"),
     ("info nowhere.zip", 1, "No such file"),
 ]
 
@@ -240,6 +278,8 @@ def wrong(place):
     Image.new("L", (30, 30)).save(place / "large.png")
     (place / "broken.csv").write_text("u,v\n1,2\n3\n")
     (place / "empty.csv").write_text("u,v\n")
+    (place / "twice.csv").write_text("u,u\n1,2\n")
+    (place / "latin.csv").write_bytes("u,v\n1,é\n".encode("latin-1"))
     (place / "a-table.csv").write_text("u,v\n1,2\n")
     config = json.dumps({"format": "sliceflow model", "version": 99})
     write(place / "newer.zip", [("config.json", config.encode())])

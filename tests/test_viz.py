@@ -9,9 +9,10 @@ from sliceflow import viz
 PIXELS = np.random.default_rng(0).integers(256, size=(12, 3, 6, 5), dtype=np.uint8)
 
 
-def test_a_grid_has_whole_rows():
+def test_a_grid_ends_in_white():
     table = viz.grid(PIXELS, columns=5)
-    assert table.shape == (2, 5, 3, 6, 5)
+    assert table.shape == (3, 5, 3, 6, 5)
+    assert (table[2, 2:] == 255).all()
     assert (table[1, 2] == PIXELS[7]).all()
     assert viz.grid(PIXELS, columns=20).shape == (1, 12, 3, 6, 5)
 

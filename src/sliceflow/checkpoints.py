@@ -23,6 +23,8 @@ from sliceflow.io import read_record, record_parts
 
 FORMAT, VERSION = "sliceflow checkpoint", 1
 
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
 KEPT = 2
 """How many are kept: the last one, and the one before it should that be damaged."""
 
@@ -30,7 +32,8 @@ KEPT = 2
 class Checkpoints:
     """A callback of a flow that saves its state in a folder.
 
-    While it is entered with ``with``, SIGTERM ends the process only after the state is saved.
+    While it is entered with ``with``, SIGTERM and Ctrl-C end the run only after the state is saved;
+    a second Ctrl-C ends it at once.
 
     Parameters
     ----------
@@ -50,7 +53,7 @@ class Checkpoints:
         self._folder.mkdir(parents=True, exist_ok=True)
         for unfinished in self._folder.glob("checkpoint-*.part"):
             unfinished.unlink()
-        self._last, self._is_asked_to_end = monotonic(), False
+        self._last, self._asked_by = monotonic(), 0
 
     def latest(self) -> State:
         """Return the last state that was saved and is whole or, if there is none, the start."""
@@ -70,10 +73,12 @@ class Checkpoints:
 
     def __call__(self, state: State) -> None:
         """Save the state if it is time or if the process is asked to end, which it then does."""
-        if self._is_asked_to_end or monotonic() - self._last >= self._seconds:
+        if self._asked_by or monotonic() - self._last >= self._seconds:
             self.save(state)
-        if self._is_asked_to_end:
-            raise SystemExit(128 + signal.SIGTERM)
+        if self._asked_by == signal.SIGINT:
+            raise KeyboardInterrupt
+        if self._asked_by:
+            raise SystemExit(128 + self._asked_by)
 
     def save(self, state: State) -> None:
         """Write a checkpoint and let go of old ones. If there is no room, warn and go on."""
@@ -139,12 +144,16 @@ class Checkpoints:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._handler = signal.signal(signal.SIGTERM, self._ask_to_end)
+            self._handlers = {s: signal.signal(s, self._ask_to_end) for s in SIGNALS}
         return self
 
     def __exit__(self, *error: object) -> None:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, self._handler)
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
 
     def _ask_to_end(self, number: int, frame: FrameType | None) -> None:
-        self._is_asked_to_end = True
+        """Note it; if it is asked again, end at once."""
+        if self._asked_by == number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self._asked_by = number

@@ -84,8 +84,8 @@ class SlicedFlow(Parameters):
         How finely the map of each direction is recorded, for `sample`: more knots take more memory
         and come nearer to it. None records nothing: then there are only the particles of the fit.
     checkpoints : path, optional
-        A folder in which `fit` saves how far it is, every so many minutes and on SIGTERM, and from
-        which the same fit goes on with the same bits if it was stopped. The last two are kept.
+        A folder in which `fit` saves how far it is, every so many minutes, on SIGTERM and Ctrl-C,
+        and from which the same fit goes on with the same bits. The last two are kept.
     checkpoint_minutes : float
         How long to wait between two.
     device : str or torch.device
@@ -201,7 +201,7 @@ class SlicedFlow(Parameters):
         scaling = Scaling.of(z, _columns(shape, condition), pixels)
         flow = self._flow(scaling.forward(z), int(pixels.sum()), condition, shape, seed)
         y_kind = None if y is None else Kind.of(y)
-        return Plan(flow, m, len(rows), scaling, Kind.of(x), y_kind, classes, _names(x))
+        return Plan(flow, m, len(rows), scaling, Kind.of(x), y_kind, classes, _names(x, y))
 
     def sample(self, n: int, y: Any = None, random_state: Any = None) -> Any:
         """Return n new samples of x, given y if the model is conditional.
@@ -311,10 +311,12 @@ def _checked(stage: Any, shape: tuple[int, ...]) -> Stage:
     return stage
 
 
-def _names(x: Any) -> tuple[str, ...]:
-    """Return the names of the columns of a data frame."""
-    names = tuple(getattr(x, "columns", ()))
-    return names if all(isinstance(name, str) for name in names) else ()
+def _names(x: Any, y: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a data frame x and, after them, of y, if it has some."""
+    given = () if y is None else getattr(y, "columns", (getattr(y, "name", "y"),))
+    names = (*getattr(x, "columns", ()), *given)
+    is_named = hasattr(x, "columns") and all(isinstance(name, str) for name in names)
+    return names if is_named else ()
 
 
 def _columns(shape: tuple[int, ...], condition: Condition) -> Tensor:

@@ -22,6 +22,8 @@ class Forecast:
     ----------
     before
         Seconds from the start of the process to the first step, and those of beginning stages.
+    rehearsal
+        Seconds that it took to find this out.
     steps
         Seconds of one step of each stage.
     recorded
@@ -31,6 +33,7 @@ class Forecast:
     """
 
     before: float
+    rehearsal: float
     steps: tuple[float, ...]
     recorded: tuple[int, ...]
     peak: int
@@ -69,7 +72,8 @@ def rehearse(plan: Plan, age: float = 0) -> Forecast:
     steps = tuple(mean(others) for _, *others in stages)
     begin = sum(first for first, *_ in stages) - sum(steps)
     before = age + times[0] - started + max(0, begin)
-    return Forecast(before, steps, _recorded(state), peak_memory())
+    took_all = perf_counter() - started
+    return Forecast(before, took_all, steps, _recorded(state), peak_memory())
 
 
 def _recorded(state: State) -> tuple[int, ...]:

@@ -228,6 +228,6 @@ def _classes(config: list[Any] | None, condition: Condition) -> np.ndarray | Non
 
 def _names(config: list[Any], shape: tuple[int, ...], condition: Condition) -> tuple[str, ...]:
     d, given = math.prod(shape), 1 if isinstance(condition, Label) else condition.l
-    if not all(isinstance(name, str) for name in config) or len(config) not in (0, d, d + given):
+    if not all(isinstance(name, str) for name in config) or len(config) not in (0, d + given):
         raise FileError(f"the names {config} are not those of {d} columns and {given} given ones")
     return tuple(config)

@@ -29,15 +29,17 @@ def write_report(
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.globals |= {"picture": picture, "plot": plot}
     template = environment.from_string(files("sliceflow").joinpath("report.html").read_text())
-    distance, number = nearest(samples, x, k=NEIGHBOURS)
     is_images = len(model.shape) == 3
+    unit = 1 if is_images else x.std(axis=0)
+    _, number = nearest(samples / unit, x / unit, k=NEIGHBOURS)
+    is_equal = samples == x[number[:, 0]]
     page = template.render(
         run=run,
         title=title,
         model=model,
         rows=len(x),
         moments=run.moments(),
-        copies=float(np.mean(distance[:, 0] == 0)),
+        copies=float(is_equal.reshape(len(samples), -1).all(axis=1).mean()),
         neighbours=draw(neighbours(samples[:10], x[number[:10]]), 2) if is_images else None,
         columns=None if is_images else quantiles(model, x, samples),
     )

@@ -83,7 +83,8 @@ class Run:
         """Return the lines of `metrics`. Of a step that was done twice, the last one counts."""
         if not self.metrics.exists():
             return []
-        lines = map(json.loads, self.metrics.read_text().splitlines())
+        whole = self.metrics.read_text().rpartition("\n")[0]  # a kill may leave a part of a line
+        lines = map(json.loads, whole.splitlines())
         return sorted({line["step"]: line for line in lines}.values(), key=lambda l: l["step"])
 
     def pictures(self) -> list[Path]:

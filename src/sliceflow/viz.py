@@ -11,9 +11,12 @@ GAP = 2
 
 
 def grid(pixels: np.ndarray, columns: int = 16) -> np.ndarray:
-    """Return as many whole rows as the images (n, C, h, w) fill."""
-    rows = max(1, len(pixels) // columns)
-    return pixels[: rows * columns].reshape(rows, -1, *pixels.shape[1:])
+    """Return rows of the images (n, C, h, w); what is left of the last one is white."""
+    columns = min(columns, len(pixels))
+    rows = -(-len(pixels) // columns)
+    filled = np.full((rows * columns, *pixels.shape[1:]), 255, np.uint8)
+    filled[: len(pixels)] = pixels
+    return filled.reshape(rows, columns, *pixels.shape[1:])
 
 
 def class_rows(pixels: np.ndarray, labels: np.ndarray, columns: int = 16) -> np.ndarray:

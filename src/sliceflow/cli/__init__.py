@@ -5,9 +5,12 @@ import importlib
 import re
 import sys
 import warnings
+import zipfile
 from collections.abc import Sequence
 from dataclasses import fields
 from importlib.metadata import version
+
+import yaml
 
 from sliceflow.cli.options import Evaluate, Fit, Info, Inpaint, Reproduce, Sample
 from sliceflow.cli.parser import parser_of
@@ -30,7 +33,10 @@ Examples:
 """
 
 FAILED, INTERRUPTED = 1, 130
-EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, FloatingPointError)
+EXPECTED = (
+    *(ValueError, TypeError, OSError, ImportError, MemoryError, FloatingPointError, EOFError),
+    *(zipfile.BadZipFile, yaml.YAMLError),
+)
 """What may go wrong without being a fault of the program."""
 
 FIXES = {
@@ -45,6 +51,8 @@ FLAGS = {
     "batch_size": "--batch",
     "random_state": "--seed",
     "amplifier": "--amplifier",
+    "effort": "--effort",
+    "most": "--most",
     "n": "--n",
 }
 """What parameters of the library are called here."""
@@ -65,6 +73,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _end(f"sliceflow {name}: interrupted{fix}", INTERRUPTED)
     except EXPECTED as error:
         _end(f"sliceflow {name}: {_told(error)}", FAILED)
+    except RuntimeError as error:
+        if "allocate memory" not in str(error):
+            raise
+        _end(f"sliceflow {name}: it does not fit in memory: pass fewer --particles", FAILED)
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:

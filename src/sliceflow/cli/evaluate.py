@@ -1,18 +1,18 @@
 """`sliceflow evaluate`: how near samples are to data."""
 
-import importlib.util
 import json
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import yaml
 
-from sliceflow.cli.files import conditions, opened
+from sliceflow.cli.files import as_arrays, conditions, opened
 from sliceflow.cli.options import Evaluate, Fit
 from sliceflow.cli.source import Source, read
-from sliceflow.data import data_folder
+from sliceflow.data import data_folder, load
 from sliceflow.data.tables import load_csv
 from sliceflow.metrics import (
     Inception,
@@ -24,25 +24,20 @@ from sliceflow.metrics import (
     reference_features,
     sliced_wasserstein,
 )
+from sliceflow.metrics.inception import weights
 from sliceflow.runs import Run
-
-FILES = (".csv", ".npz")
 
 
 def run(options: Evaluate) -> None:
     """Measure, and print."""
-    data = data_of(options)
-    order = np.random.default_rng(0).permutation(len(data.x))
-    y = None if data.y is None else data.y[np.resize(order, options.n)]
-    samples, rows = drawn(options, y), data.x[order[: options.n]]
-    if samples.shape[1:] != rows.shape[1:]:
+    samples, data = tables(options) if options.samples.suffix == ".csv" else arrays(options)
+    if samples.shape[1:] != data.shape[1:]:
         raise ValueError(
-            f"samples have shape {samples.shape[1:]} and the data {rows.shape[1:]}: name the data "
+            f"samples have shape {samples.shape[1:]} and the data {data.shape[1:]}: name the data "
             "that they are to be like"
         )
-    measure = of_images if samples.ndim == 4 else of_tables
-    figures = {"samples": float(len(samples)), "rows of data": float(len(rows))}
-    figures |= measure(samples, rows, options)
+    n = {"samples": float(len(samples)), "rows of data": float(min(len(data), options.n))}
+    figures = n | (of_images if samples.ndim == 4 else of_tables)(samples, data, options)
     if options.json:
         print(json.dumps(figures))
         return
@@ -50,38 +45,52 @@ def run(options: Evaluate) -> None:
         print(f"{name:38} {value:.5g}")
 
 
+def tables(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns of numbers that a table of samples and one of data have in common."""
+    if options.data is None or Path(options.data).suffix != ".csv":
+        raise ValueError(
+            f"{options.samples} is a table: name the one it is to be like, --data x.csv"
+        )
+    samples, data = load_csv(options.samples), load_csv(Path(options.data))
+    names = [name for name in samples.numeric() if name in data.numeric()]
+    if not names:
+        raise ValueError(f"{options.samples} and {options.data} share no column of numbers")
+    return samples.numbers(names)[: options.n], data.numbers(names)
+
+
+def arrays(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
+    """Return samples, and the data that they are compared with, in random order."""
+    path, rng = options.samples, np.random.default_rng(0)
+    is_model = Run(path).config.exists() or (path.is_file() and path.suffix != ".npz")
+    data = data_of(options)
+    order = rng.permutation(len(data.x))
+    if not is_model:
+        return load(str(path)).pixels[: options.n], data.x[order]
+    model, n = opened(path), options.n
+    y = None if data.y is None else data.y[np.resize(order, n)]
+    given = conditions(model, None, n) if y is None else y
+    samples = as_arrays(model.sample(n, given, 1, verbose=sys.stderr.isatty()))
+    return samples[rng.permutation(n)], data.x[order]
+
+
 def data_of(options: Evaluate) -> Source:
     """Return what samples are compared with: the data of their run, or what is named."""
     kept = Run(options.samples).config
-    if options.data is not None:
-        return read(Fit(options.data, columns=numeric(options.data), data_dir=options.data_dir))
     if not kept.exists():
-        raise ValueError(f"{options.samples} is no run, which knows its data: pass --data mnist")
-    return read(replace(Fit(**yaml.safe_load(kept.read_text())), data_dir=options.data_dir))
-
-
-def drawn(options: Evaluate, y: np.ndarray | None) -> np.ndarray:
-    """Return samples: from a model, given y, or from a file or a folder of them."""
-    path = options.samples
-    if path.suffix in FILES or (path.is_dir() and not Run(path).config.exists()):
-        return read(Fit(str(path), columns=numeric(path))).x[: options.n]
-    model, n = opened(path), options.n
-    given = conditions(model, None, n) if y is None else y
-    samples: np.ndarray = model.sample(n, given, 1, verbose=sys.stderr.isatty())
-    return samples[np.random.default_rng(0).permutation(n)]
-
-
-def numeric(path: str | Path) -> str | None:
-    """Return the columns of a table that are numbers."""
-    if Path(path).suffix != ".csv":
-        return None
-    columns = load_csv(Path(path)).columns
-    return ",".join(name for name, column in columns.items() if column.dtype.kind != "U")
+        if options.data is None:
+            raise ValueError(
+                f"{options.samples} is no run, which knows its data: pass --data mnist"
+            )
+        return read(Fit(options.data, data_dir=options.data_dir))
+    fit = Fit(**yaml.safe_load(kept.read_text()))
+    return read(
+        replace(fit, data=options.data or fit.data, data_dir=options.data_dir or fit.data_dir)
+    )
 
 
 def of_tables(samples: np.ndarray, data: np.ndarray, options: Evaluate) -> dict[str, float]:
     """Return sliced distances, in deviations of the columns."""
-    n = min(len(samples), len(data) // 2)
+    n = min(len(samples), len(data) // 2, options.n)
     scaled = [rows / data.std(axis=0) for rows in (samples[:n], data[:n], data[n : 2 * n])]
     return {
         "sliced distance": sliced_wasserstein(scaled[0], scaled[1]),
@@ -92,10 +101,10 @@ def of_tables(samples: np.ndarray, data: np.ndarray, options: Evaluate) -> dict[
 def of_images(samples: np.ndarray, data: np.ndarray, options: Evaluate) -> dict[str, float]:
     """Return distances by Inception's features, and by pixels."""
     shown = sys.stderr.isatty()
-    network = Inception(fast=importlib.util.find_spec("openvino") is not None)
+    network = Inception(weights(options.data_dir), fast=find_spec("openvino") is not None)
     ours = network(samples, progress=shown)
     folder = data_folder(options.data_dir) / "features"
-    real = reference_features(data, network, folder, progress=shown)
+    real = reference_features(data[: options.n], network, folder, progress=shown)
     found = precision_and_recall(ours, real)
     distance, _ = nearest(samples[:1000], data)
     return {

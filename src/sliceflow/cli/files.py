@@ -67,25 +67,37 @@ def _columns(model: FlowModel, given: str | None, n: int) -> np.ndarray:
     return np.tile(values, (n, 1))
 
 
-def save_samples(out: Path | None, model: FlowModel, x: Any, y: np.ndarray | None) -> Path:
-    """Write samples as the name of the file says, and return it."""
-    x = torch.as_tensor(x).cpu().numpy()
-    is_images = x.ndim == 4
+def as_arrays(x: Any) -> np.ndarray:
+    """Return samples as NumPy arrays, images of values from −1 to 1 as bytes."""
+    x = torch.as_tensor(x).cpu()
+    if x.ndim == 4 and x.dtype != torch.uint8:
+        x = (128 * (x.float() + 1)).clamp(0, 255).to(torch.uint8)
+    arrays: np.ndarray = x.numpy()
+    return arrays
+
+
+def checked_out(out: Path | None, model: FlowModel) -> Path:
+    """Return where samples go, if its suffix says how they can be written."""
+    is_images = len(model.shape) == 3
     out = out or Path("samples.png" if is_images else "samples.csv")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    if out.suffix == ".npz":
-        arrays = {"images" if is_images else "x": x} | ({} if y is None else {"labels": y})
-        np.savez_compressed(out, allow_pickle=False, **arrays)
-    elif out.suffix == ".csv" and not is_images:
-        _save_table(out, model, x, y)
-    elif out.suffix == ".png" and is_images:
-        draw_grid(x, out)
-    elif not out.suffix and is_images:
-        _save_folder(out, x, y)
-    else:
+    if out.suffix not in ((".png", ".npz", "") if is_images else (".csv", ".npz")):
         fits = ".png, .npz or the name of a folder" if is_images else ".csv or .npz"
         raise ValueError(f"--out {out} does not fit the samples: give {fits}")
+    out.parent.mkdir(parents=True, exist_ok=True)
     return out
+
+
+def save_samples(out: Path, model: FlowModel, x: np.ndarray, y: np.ndarray | None) -> None:
+    """Write samples as the name of the file says."""
+    if out.suffix == ".npz":
+        arrays = {"images" if x.ndim == 4 else "x": x} | ({} if y is None else {"labels": y})
+        np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
+    elif out.suffix == ".csv":
+        _save_table(out, model, x, y)
+    elif out.suffix == ".png":
+        draw_grid(x, out)
+    else:
+        _save_folder(out, x, y)
 
 
 def _save_table(out: Path, model: FlowModel, x: np.ndarray, y: np.ndarray | None) -> None:
@@ -111,18 +123,16 @@ def filled(model: FlowModel, images: np.ndarray, n: int, seed: int) -> np.ndarra
         )
     if images.shape[1:] != model.shape:
         raise ValueError(f"the images have shape {images.shape[1:]} and the model {model.shape}")
-    samples: np.ndarray = torch.as_tensor(model.inpaint(images, n, seed)).cpu().numpy()
-    return samples
+    if model.kind.dtype != torch.uint8:
+        raise ValueError("the model has images of floats: fill them in from Python, model.inpaint")
+    return as_arrays(model.inpaint(images, n, seed))
 
 
 def save_filled(out: Path, model: FlowModel, images: np.ndarray, samples: np.ndarray) -> None:
     """Write what is given of images, their samples, and the images themselves."""
     assert isinstance(model.condition, Observed)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    if out.suffix == ".npz":
-        np.savez_compressed(out, images=samples.reshape(-1, *model.shape))
-    elif out.suffix == ".png":
+    if out.suffix == ".png":
         mask = model.condition.mask.reshape(model.shape).numpy()
         draw(triptych(images, mask, samples), zoom_of(model.shape)).save(out)
     else:
-        raise ValueError(f"--out {out}: give a name that ends with .png or .npz")
+        save_samples(out, model, samples.reshape(-1, *model.shape), None)

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from sliceflow._validation import check_number
 from sliceflow.cli.options import STARTED, Fit
 from sliceflow.cli.results import finish
 from sliceflow.cli.source import Source, read
@@ -29,14 +30,13 @@ OF_A_CALL = ("resume", "dry_run", "minutes", "json", "out")
 
 def run(options: Fit) -> None:
     """Fit, or tell what it would take."""
-    place = Run(options.out or Path("runs", Path(options.data).stem))
+    place = Run(options.out or Path("runs", Path(options.data).resolve().stem))
     options = options if options.dry_run else going_on(options, place)
     source = read(options)
     plan = planned(options, source)
     if options.minutes is not None or options.dry_run:
         forecast = rehearse(plan, age=perf_counter() - STARTED)
-        options = timed(options, forecast, plan)
-        plan = planned(options, source)
+        options, plan = timed(options, forecast, plan)
         if options.dry_run:
             print(told(forecast, plan, options.json))
             return
@@ -49,10 +49,11 @@ def run(options: Fit) -> None:
 
 def planned(options: Fit, source: Source) -> Plan:
     """Return what the fit does."""
+    effort = check_number("effort", options.effort, positive=True)
     m = min(len(source.x), MOST) if options.particles is None else options.particles
     plan = SlicedFlow(
         n_particles=m,
-        schedule=scaled(by_name(options.preset, source.x.shape[1:]), options.effort),
+        schedule=scaled(by_name(options.preset, source.x.shape[1:]), effort),
         amplifier=options.amplifier,
         observed=source.observed,
         batch_size=options.batch,
@@ -61,12 +62,15 @@ def planned(options: Fit, source: Source) -> Plan:
     return replace(plan, names=source.names)
 
 
-def timed(options: Fit, forecast: Forecast, plan: Plan) -> Fit:
-    """Return the options with the effort that takes the minutes, if they are given."""
+def timed(options: Fit, forecast: Forecast, plan: Plan) -> tuple[Fit, Plan]:
+    """Return both with the effort that takes the minutes, if they are given."""
     if options.minutes is None:
-        return options
-    times = forecast.effort(plan.flow.schedule, options.minutes)
-    return replace(options, effort=options.effort * times, minutes=None)
+        return options, plan
+    spent = 0 if options.dry_run else forecast.rehearsal  # which a dry run does not take again
+    times = forecast.effort(plan.flow.schedule, options.minutes - spent / 60)
+    options = replace(options, effort=options.effort * times, minutes=None)
+    schedule = scaled(by_name(options.preset, plan.flow.shape), options.effort)
+    return options, replace(plan, flow=replace(plan.flow, schedule=schedule))
 
 
 def kept(options: Fit) -> dict[str, Any]:

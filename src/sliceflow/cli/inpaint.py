@@ -1,6 +1,7 @@
 """`sliceflow inpaint`: fill in the rest of images."""
 
-from sliceflow.cli.files import filled, opened, save_filled
+from sliceflow._validation import check_integer
+from sliceflow.cli.files import checked_out, filled, opened, save_filled
 from sliceflow.cli.options import Inpaint
 from sliceflow.data import load
 
@@ -8,8 +9,9 @@ from sliceflow.data import load
 def run(options: Inpaint) -> None:
     """Fill in images."""
     model = opened(options.model)
+    out, most = checked_out(options.out, model), check_integer("most", options.most, 1)
     size = (model.shape[-2], model.shape[-1])
-    images = load(options.images, "test", options.data_dir, size)[: options.most].pixels
+    images = load(options.images, "test", options.data_dir, size)[:most].pixels
     samples = filled(model, images, options.n, options.seed)
-    save_filled(options.out, model, images, samples)
-    print(f"{len(images)} images are filled in: {options.out}")
+    save_filled(out, model, images, samples)
+    print(f"{len(images)} images are filled in: {out}")

@@ -15,7 +15,7 @@ class Fit:
 
     For example:
       sliceflow fit mnist --condition label --preset quick
-      sliceflow fit photos/ --size [64,64] --minutes 30 --out runs/photos
+      sliceflow fit photos/ --size '[64,64]' --minutes 30 --out runs/photos
       sliceflow fit cifar10 --condition left        given the left half, fill in the right
       sliceflow fit flowers.csv --condition species
       sliceflow fit mnist --dry-run                 the schedule, how long, and how much memory
@@ -162,8 +162,8 @@ class Evaluate:
     Parameters
     ----------
     samples
-        The folder of a run, the file of a model, or samples: an npz file, a folder of images, or
-        a CSV table.
+        The folder of a run, the file of a model, or samples: an npz file of images, a folder of
+        images, or a CSV table, of which the columns of numbers are compared.
     data
         What they are compared with. By default the data of the run.
     n

@@ -10,7 +10,8 @@ SMALL = 10
 def run(options: Reproduce) -> None:
     """Print figures as they are measured."""
     shrink = 1 if options.size == "full" else SMALL
+    before = set(options.out.glob("*.png"))
     for figure in REPRODUCTIONS[options.name](options.out, shrink):
         print(f"{figure.value:9.4g} {figure.unit:4} {figure.about}", flush=True)
-    if options.out.exists():
-        print(f"pictures are in {options.out}")
+    for picture in sorted(set(options.out.glob("*.png")) - before):
+        print(f"drew {picture}")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sliceflow.cli.files import conditions, filled, save_filled, save_samples
+from sliceflow.cli.files import as_arrays, conditions, filled, save_filled, save_samples
 from sliceflow.cli.source import Source
 from sliceflow.conditions import Observed
 from sliceflow.course import State
@@ -12,32 +12,38 @@ from sliceflow.plan import Plan
 from sliceflow.report import write_report
 from sliceflow.runs import COMPARED, SHOWN, Run
 
+FILLED = 10
+"""Images that are filled in to be looked at."""
+
 
 def finish(run: Run, title: str, plan: Plan, state: State, source: Source) -> None:
     """Save all that a run has to show, and say where it is."""
     model = plan.model(state)
     assert model is not None
-    save(model, run.model, about=title)
     samples = shown(run, model, source)
     run.save_film()
     write_report(run, title, model, source.x, samples)
-    verb = "inpaint" if isinstance(model.condition, Observed) else "sample"
+    save(model, run.model, about=title)  # the last: a run that has it has ended
     print(f"{run.folder} has the model and its samples: open {run.report}")
-    print(f"for more: sliceflow {verb} {run.folder}")
 
 
 def shown(run: Run, model: FlowModel, source: Source) -> np.ndarray:
     """Draw samples of the model, write them to the folder, and return them."""
+    out, is_images = run.samples_of(model.shape), len(model.shape) == 3
     if isinstance(model.condition, Observed):
-        images = source.x[:10]
+        images = some(source.x, FILLED)
         samples = filled(model, images, n=8, seed=model.seed)
-        save_filled(run.samples_of(model.shape), model, images, samples)
+        save_filled(out, model, images, samples)
         return samples.reshape(-1, *model.shape)
-    n = SHOWN if len(model.shape) == 3 else min(len(source.x), COMPARED)
-    if source.y is None or model.classes is not None:
-        y = conditions(model, None, n)
-    else:
-        y = source.y[np.arange(n) % len(source.y)]
-    drawn: np.ndarray = model.sample(n, y)
-    save_samples(run.samples_of(model.shape), model, drawn, y)
+    n = SHOWN if is_images else COMPARED
+    by_class = is_images and model.classes is not None
+    y = conditions(model, None, n) if by_class or source.y is None else some(source.y, n)
+    drawn = as_arrays(model.sample(n, y))
+    save_samples(out, model, drawn, y)
     return drawn
+
+
+def some(rows: np.ndarray, n: int) -> np.ndarray:
+    """Return n rows from everywhere, the same ones each time; if there are fewer, some again."""
+    order = np.random.default_rng(0).permutation(len(rows))
+    return rows[np.resize(order, n)]

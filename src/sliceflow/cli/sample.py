@@ -2,13 +2,14 @@
 
 import sys
 
-from sliceflow.cli.files import conditions, opened, save_samples
+from sliceflow.cli.files import as_arrays, checked_out, conditions, opened, save_samples
 from sliceflow.cli.options import Sample
 
 
 def run(options: Sample) -> None:
     """Draw samples."""
     model, n = opened(options.model), options.n
-    y = conditions(model, options.given, n)
+    y, out = conditions(model, options.given, n), checked_out(options.out, model)
     x = model.sample(n, y, options.seed, verbose=sys.stderr.isatty())
-    print(f"{n} samples are in {save_samples(options.out, model, x, y)}")
+    save_samples(out, model, as_arrays(x), y)
+    print(f"{n} samples are in {out}")

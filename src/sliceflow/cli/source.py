@@ -13,6 +13,9 @@ from sliceflow.cli.options import Fit
 from sliceflow.data import Images, load
 from sliceflow.data.tables import Table, load_csv
 
+MOST_LABELS = 100
+"""Whole numbers that are labels; if there are more, they are numbers."""
+
 
 @dataclass(frozen=True, eq=False)
 class Source:
@@ -40,10 +43,18 @@ def _names(text: str | None) -> list[str]:
 def _table(table: Table, given: Sequence[str], columns: Sequence[str]) -> Source:
     y = [table.column(name) for name in given]
     names = columns or [name for name in table.columns if name not in given]
+    if not names:
+        raise ValueError("all columns are given: leave one out of --condition, to be drawn")
     x = table.numbers(names)
-    if len(y) == 1 and y[0].dtype.kind in "iU":
+    if len(y) == 1 and _are_labels(y[0]):
         return Source(x, y[0], names=(*names, *given))
     return Source(x, table.numbers(given) if given else None, names=(*names, *given))
+
+
+def _are_labels(column: np.ndarray) -> bool:
+    """Return whether a column is words, or whole numbers of which there are few."""
+    kind = column.dtype.kind
+    return kind == "U" or (kind == "i" and len(np.unique(column)) <= MOST_LABELS)
 
 
 def _images(images: Images, condition: str) -> Source:

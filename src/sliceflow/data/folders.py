@@ -46,8 +46,11 @@ def load_celeba(split: str, folder: Path) -> Images:
 
 
 def _read(path: Path, size: Size | None) -> np.ndarray:
-    with Image.open(path) as image:
-        colour = image.convert("L" if image.mode in ("1", "L", "I;16") else "RGB")
+    with Image.open(path) as file:
+        image: Image.Image = file
+        if image.mode.startswith("I;16"):  # 16 bits, of which the upper eight are kept
+            image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+        colour = image.convert("L" if image.mode in ("1", "L") else "RGB")
         return np.asarray(_resized(colour, size) if size else colour)
 
 

@@ -4,6 +4,7 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,10 @@ class Table:
             raise ValueError(f"the table has no column {name!r}: it has {known}")
         return self.columns[name]
 
+    def numeric(self) -> list[str]:
+        """Return the names of columns of numbers."""
+        return [name for name, column in self.columns.items() if column.dtype.kind != "U"]
+
     def numbers(self, names: Sequence[str]) -> np.ndarray:
         """Return columns of numbers, (n, d)."""
         for name in names:
@@ -36,21 +41,35 @@ class Table:
 
 def load_csv(path: Path) -> Table:
     """Read a CSV file whose first line names its columns."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        names, *rows = csv.reader(file) or [[]]
-    rows = [row for row in rows if row]
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            names, rows = _rows(path, csv.reader(file))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path} is no CSV file in UTF-8 ({error}): save it as one") from error
     if not rows:
         raise ValueError(f"{path} has no rows: give a line of names, and a line for each row")
-    for number, row in enumerate(rows, 2):
-        if len(row) != len(names):
-            raise ValueError(
-                f"line {number} of {path} has {len(row)} values and its first line {len(names)} "
-                "names: mend that line"
-            )
-        if not all(value.strip() for value in row):
-            raise ValueError(f"line {number} of {path} has an empty value: fill it in or drop it")
     columns = zip(*rows, strict=True)
     return Table({name: _typed(values) for name, values in zip(names, columns, strict=True)})
+
+
+def _rows(path: Path, lines: Any) -> tuple[list[str], list[list[str]]]:
+    """Return the names of columns, and rows that all have a value for each."""
+    names = [name.strip() for name in next(lines, [])]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{path} has two columns of the same name: rename one of {names}")
+    rows = []
+    for row in lines:
+        if row and len(row) != len(names):
+            raise ValueError(
+                f"line {lines.line_num} of {path} has {len(row)} values and its first line "
+                f"{len(names)} names: mend that line"
+            )
+        if not all(value.strip() for value in row):
+            raise ValueError(
+                f"line {lines.line_num} of {path} has an empty value: fill it in or drop the line"
+            )
+        rows += [row] if row else []
+    return names, rows
 
 
 def save_csv(path: Path, names: Sequence[str], columns: Sequence[np.ndarray]) -> None:

@@ -16,7 +16,8 @@ def nearest(x: np.ndarray, data: np.ndarray, k: int = 1) -> tuple[np.ndarray, np
 
     Rows may have any shape; the distance is Euclidean, over all that a row holds.
     """
-    rows, candidates = (_rows(a) for a in (x, data))
+    middle = data.mean(axis=0, dtype=np.float64)  # far from 0, squares would lose what differs
+    rows, candidates = (_rows(a - middle) for a in (x, data))
     parts = [_nearest(rows[block], candidates, k) for block in slices(len(rows), BLOCK)]
     squares, numbers = (torch.cat(column) for column in zip(*parts, strict=True))
     return squares.clamp(min=0).sqrt().numpy(), numbers.numpy()

@@ -36,7 +36,7 @@ def classes(out: Path, shrink: int) -> Iterator[Figure]:
         seen = float((judge.predict(test.pixels) == test.labels).mean())
         about = f"accuracy of the judge, {case.data} test images"
         yield Figure(f"classifier.{case.label}", seen, "", about)
-        for xi in (0, 2, 5, 10) if shrink == 1 else (10,):
+        for xi in (0, 2, 5, 10) if shrink == 1 else (0, 10):
             yield _agreement(case, images, judge, xi, out, shrink)
 
 

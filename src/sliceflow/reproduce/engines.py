@@ -28,5 +28,5 @@ def engines(out: Path, shrink: int) -> Iterator[Figure]:
         about = f"the fit of the {name} engine, MNIST; {cost.gib:.1f} GiB"
         yield Figure(f"minutes.paper.{name}", cost.minutes, "min", about)
         save(grid(model.particles_[:160]), out, f"paper-{name}")
-        about = f"5,000 samples of the {name} engine, MNIST"
+        about = f"{len(model.particles_):,} samples of the {name} engine, MNIST"
         yield from judged(model.particles_, images, f"paper.{name}", about)

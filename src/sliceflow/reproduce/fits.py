@@ -141,7 +141,7 @@ def unconditional(
     model, cost = fit(
         data.with_flips() if flips else data, n_particles=particles // shrink**2, **settings
     )
-    about = f"{particles:,} particles, {label}"
+    about = f"{particles // shrink**2:,} particles, {label}"
     yield Figure(f"minutes.{label}", cost.minutes, "min", f"the fit, {about}")
     yield Figure(f"memory.{label}", cost.gib, "GiB", f"most memory during the fit, {about}")
     x = model.particles_[:samples]
