@@ -96,7 +96,8 @@ def change_the_config(rng: np.random.Generator, parts: Parts) -> None:
     config = json.loads(parts["config.json"])
     key = str(rng.choice(list(config)))
     wrong = [None, -1, "x", [], {}, [2**40, 2**40], [[[]]], math.nan, ["<U40000000", ["a", "b"]]]
-    config[key] = wrong[rng.integers(len(wrong))]
+    other = [value for value in wrong if value != config[key]]
+    config[key] = other[rng.integers(len(other))]
     parts["config.json"] = json.dumps(config).encode()
 
 

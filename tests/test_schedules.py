@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sliceflow import SlicedFlow, Stage
-from sliceflow.schedules import PRESETS, paper, pyramid
+from sliceflow.schedules import PRESETS, TABLE, paper, pyramid
 
 TABLES = {  # level [patches], as printed in the paper's appendix
     28: "1[1] 2[2] 3[3] 4[4] 5[5] 6[6] 7[7,5,3] 11[11,9,7,5,3] 14[14,13,11,9,7,5,3] "
@@ -73,5 +73,5 @@ def test_names_of_presets():
     images, table = np.zeros((5, 1, 4, 4), np.uint8), np.random.default_rng(0).random((9, 2))
     with pytest.raises(ValueError, match="pass one of quick, standard, best"):
         SlicedFlow(schedule="fast").fit(images)
-    with pytest.raises(ValueError, match="pass a number of steps"):
-        SlicedFlow(schedule="quick").fit(table)
+    steps = [SlicedFlow(schedule=name).plan(table).flow.schedule for name in PRESETS]
+    assert steps == [(Stage(TABLE[name]),) for name in PRESETS]

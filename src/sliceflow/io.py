@@ -104,7 +104,7 @@ def _config(model: FlowModel) -> dict[str, Any]:
         "dtype": str(model.kind.dtype),
         "is_tensor": model.kind.device is not None,
         "classes": None if classes is None else [classes.dtype.str, classes.tolist()],
-        "names": model.names,
+        "names": model.names or None,
     }
 
 
@@ -171,7 +171,7 @@ def _model(archive: Archive) -> FlowModel:
         Scaling(**scaling),
         kind,
         _classes(config["classes"], condition),
-        _names(config.get("names", []), shape, condition),
+        _names(config.get("names"), shape, condition),
     )
 
 
@@ -226,8 +226,11 @@ def _classes(config: list[Any] | None, condition: Condition) -> np.ndarray | Non
     return classes
 
 
-def _names(config: list[Any], shape: tuple[int, ...], condition: Condition) -> tuple[str, ...]:
+def _names(config: Any, shape: tuple[int, ...], condition: Condition) -> tuple[str, ...]:
+    if config is None:
+        return ()
     d, given = math.prod(shape), 1 if isinstance(condition, Label) else condition.l
-    if not all(isinstance(name, str) for name in config) or len(config) not in (0, d + given):
+    is_names = isinstance(config, list) and all(isinstance(name, str) for name in config)
+    if not is_names or len(config) != d + given:
         raise FileError(f"the names {config} are not those of {d} columns and {given} given ones")
     return tuple(config)
