@@ -23,7 +23,7 @@ from sliceflow._random import Draw, generator
 from sliceflow.course import State
 from sliceflow.metrics import sliced_wasserstein
 from sliceflow.plan import Plan
-from sliceflow.viz import draw, grid
+from sliceflow.viz import draw, grid, save_film
 
 SHOWN, FOLLOWED = 100, 25
 """Samples in a picture of the model, and particles in one of a stage, of which there are many."""
@@ -91,14 +91,10 @@ class Run:
         """Return the pictures of the stages so far, one after the other."""
         return sorted(self.picture(0).parent.glob("*.png"))
 
-    def save_film(self, seconds: float = 4.0) -> None:
+    def save_film(self) -> None:
         """Save the pictures of all stages as a film, if there are any."""
-        frames = [Image.open(path).convert("RGB") for path in self.pictures()]
-        if frames:
-            pause = 1000 * seconds / len(frames)
-            frames[0].save(
-                self.film, save_all=True, append_images=frames[1:], duration=pause, loop=0
-            )
+        if frames := [Image.open(path).convert("RGB") for path in self.pictures()]:
+            save_film(frames, self.film)
 
 
 @dataclass

@@ -58,7 +58,11 @@ def save_gif(
     frames: Sequence[np.ndarray], path: str | Path, columns: int = 8, seconds: float = 4.0
 ) -> None:
     """Save images (n, C, h, w) as they were at several times, as a film that lasts so long."""
-    pictures = [draw(grid(frame, columns), zoom=2) for frame in frames]
+    save_film([draw(grid(frame, columns), zoom=2) for frame in frames], path, seconds)
+
+
+def save_film(pictures: Sequence[Image.Image], path: str | Path, seconds: float = 4.0) -> None:
+    """Save pictures as a film that lasts so long."""
     first, *rest = pictures
     pause = 1000 * seconds / len(pictures)
     first.save(path, save_all=True, append_images=rest, duration=pause, loop=0)
