@@ -3,7 +3,6 @@
 import json
 import sys
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ from sliceflow.cli.source import Source, read
 from sliceflow.data import data_folder, load
 from sliceflow.data.tables import load_csv
 from sliceflow.metrics import (
-    Inception,
     Statistics,
     frechet_distance,
     kernel_distance,
@@ -24,7 +22,7 @@ from sliceflow.metrics import (
     reference_features,
     sliced_wasserstein,
 )
-from sliceflow.metrics.inception import weights
+from sliceflow.metrics.inception import fastest, weights
 from sliceflow.runs import Run
 
 
@@ -101,7 +99,7 @@ def of_tables(samples: np.ndarray, data: np.ndarray, options: Evaluate) -> dict[
 def of_images(samples: np.ndarray, data: np.ndarray, options: Evaluate) -> dict[str, float]:
     """Return distances by Inception's features, and by pixels."""
     shown = sys.stderr.isatty()
-    network = Inception(weights(options.data_dir), fast=find_spec("openvino") is not None)
+    network = fastest(weights(options.data_dir))
     ours = network(samples, progress=shown)
     folder = data_folder(options.data_dir) / "features"
     real = reference_features(data[: options.n], network, folder, progress=shown)

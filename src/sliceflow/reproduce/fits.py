@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -22,6 +21,7 @@ from sliceflow.metrics import (
     precision_and_recall,
     reference_features,
 )
+from sliceflow.metrics.inception import fastest
 from sliceflow.viz import draw, grid, neighbours
 
 FEATURES = data_folder() / "features"
@@ -70,8 +70,8 @@ def save(table: np.ndarray, out: Path, name: str, zoom: int = 2) -> None:
 
 @cache
 def inception() -> Inception:
-    """Return the network, compiled once, as fast as what is installed allows."""
-    return Inception(fast=find_spec("openvino") is not None)
+    """Return the network, compiled once."""
+    return fastest()
 
 
 class Judge:
