@@ -6,21 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.ledger import Figure
+from benchmarks.offline import quick_fit
 from sliceflow import FlowModel, SlicedFlow, save
-from sliceflow.data import load
 from sliceflow.flow import Precision
-from sliceflow.reproduce.fits import Judge, fit
+from sliceflow.reproduce.fits import PART, Judge
 
-SAMPLES = 5000
+SAMPLES = 2000
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield FID of offline samples and megabytes for each number of knots and of bits."""
-    images = load("mnist")[: 60_000 // shrink**2]
-    settings = {"schedule": "quick", "n_particles": 10_000 // shrink**2, "batch_size": 20_000}
-    fitted, _ = fit(images, labels=True, knots=64, **settings)
-    fid, y = Judge(images).fid_of, fitted.conditions_[: SAMPLES // shrink**2]
-    about = f"{len(y):,} samples, MNIST by class, quick"
+    fitted, images, _ = quick_fit("mnist", 10_000 // shrink**2, shrink)
+    real, y = images[: PART // shrink**2], fitted.conditions_[: SAMPLES // shrink]
+    fid = Judge(real).fid_of
+    about = f"{len(y):,} samples to {len(real):,} images, MNIST by class, quick"
     batched = fid(fitted.particles_[: len(y)])
     yield Figure("precision.batched", batched, "", f"FID of the fit's particles, {about}")
     for knots in (16, 32, 64, 128, 256) if shrink == 1 else (16,):
