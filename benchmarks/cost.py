@@ -9,8 +9,8 @@ import scipy.optimize
 import torch
 
 from benchmarks.ledger import Figure
-from benchmarks.steps import seconds
 from sliceflow import ArrayTarget, Fast, Flow, Stage, Unconditional
+from sliceflow.speed import seconds
 
 
 class Size(NamedTuple):

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 
 from benchmarks.ledger import ROOT, Figure
-from benchmarks.steps import seconds
 from sliceflow import ArrayTarget, Flow, Stage, Unconditional
 from sliceflow.projections.tiles import VALUES
+from sliceflow.speed import seconds
 
 PICTURE = ROOT / "docs" / "growth.png"
 STEPS = 4

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from statistics import median
 
 from benchmarks.ledger import ROOT, Figure
-from benchmarks.steps import seconds
 from sliceflow.data import load
+from sliceflow.speed import seconds
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:

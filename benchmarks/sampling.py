@@ -13,9 +13,9 @@ import torch
 
 from benchmarks.ledger import Figure
 from benchmarks.offline import quick_fit
-from benchmarks.steps import seconds
 from sliceflow import FlowModel, load, save
 from sliceflow.course import State
+from sliceflow.speed import seconds
 
 MANY = 1000
 """Samples that are drawn at once."""

@@ -18,6 +18,7 @@ from sliceflow.cli import COMMANDS, main
 from sliceflow.data.tables import load_csv
 from sliceflow.report import write_report
 from sliceflow.runs import Run
+from sliceflow.speed import speeds
 
 SHORT = ("--effort", "0.05")
 
@@ -144,6 +145,16 @@ def test_tables_are_compared_by_the_names_of_their_columns(place, capsys):
     assert ours["sliced distance"] < 1
 
 
+def test_tables_in_order_are_compared_with_all_of_the_data(tmp_path, capsys):
+    """Not with their first rows alone."""
+    table = tmp_path / "sorted.csv"
+    table.write_text("u\n" + "\n".join(map(str, range(2000))))
+    main(["evaluate", str(table), "--data", str(table), "--n", "500", "--json"])
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["sliced distance"] < 0.2
+    assert figures["sliced distance of data to other data"] < 0.2
+
+
 def test_a_copy_is_called_one(tmp_path):
     """Of columns far from 0, too, where rounding hides that rows differ."""
     rng = np.random.default_rng(0)
@@ -163,6 +174,14 @@ def test_info(place, capsys):
     assert "given a label: bright, dark" in capsys.readouterr().out
     main(["info", "runs/photos/model.zip", "--json"])
     assert json.loads(capsys.readouterr().out)["model"]["shape"] == [3, 12, 10]
+
+
+def test_bench(capsys, monkeypatch):
+    monkeypatch.setattr("sliceflow.cli.bench.speeds", lambda: speeds(1, 100, 200))
+    main(["bench"])
+    assert "times exact step, dense directions / fast step, mnist size" in capsys.readouterr().out
+    main(["bench", "--json"])
+    assert json.loads(capsys.readouterr().out)["step.ms.cifar10"] > 0
 
 
 def test_a_dry_run_leaves_nothing(place, capsys):

@@ -46,6 +46,7 @@ ROOMS = [
     "metrics.inception",
     "metrics.frechet",
     "metrics.neighbours",
+    "metrics.likeness",
     "metrics.classifier",
     "metrics",
     "viz",
@@ -65,6 +66,7 @@ ROOMS = [
     "reproduce.engines",
     "reproduce.illustrations",
     "reproduce",
+    "speed",
     "cli.options",
     "cli.parser",
     "cli.source",
@@ -76,6 +78,7 @@ ROOMS = [
     "cli.evaluate",
     "cli.info",
     "cli.reproduce",
+    "cli.bench",
     "cli",
 ]
 

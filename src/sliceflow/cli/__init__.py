@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 import yaml
 
-from sliceflow.cli.options import Evaluate, Fit, Info, Inpaint, Reproduce, Sample
+from sliceflow.cli.options import Bench, Evaluate, Fit, Info, Inpaint, Reproduce, Sample
 from sliceflow.cli.parser import parser_of
 
 COMMANDS = {
@@ -22,6 +22,7 @@ COMMANDS = {
     "evaluate": Evaluate,
     "info": Info,
     "reproduce": Reproduce,
+    "bench": Bench,
 }
 
 ABOUT = """Sample p(x) and p(x | y) of images and tables, without a network and without training.

@@ -10,18 +10,10 @@ import yaml
 
 from sliceflow.cli.files import as_arrays, conditions, opened
 from sliceflow.cli.options import Evaluate, Fit
-from sliceflow.cli.source import Source, read
+from sliceflow.cli.source import Source, read, some
 from sliceflow.data import data_folder, load
 from sliceflow.data.tables import load_csv
-from sliceflow.metrics import (
-    Statistics,
-    frechet_distance,
-    kernel_distance,
-    nearest,
-    precision_and_recall,
-    reference_features,
-    sliced_wasserstein,
-)
+from sliceflow.metrics import likeness, nearest, reference_features, sliced_wasserstein
 from sliceflow.metrics.inception import fastest, weights
 from sliceflow.runs import Run
 
@@ -34,6 +26,8 @@ def run(options: Evaluate) -> None:
             f"samples have shape {samples.shape[1:]} and the data {data.shape[1:]}: name the data "
             "that they are to be like"
         )
+    rng = np.random.default_rng(0)  # either may be in the order of its labels
+    samples, data = rng.permutation(samples)[: options.n], rng.permutation(data)
     n = {"samples": float(len(samples)), "rows of data": float(min(len(data), options.n))}
     figures = n | (of_images if samples.ndim == 4 else of_tables)(samples, data, options)
     if options.json:
@@ -53,22 +47,18 @@ def tables(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
     names = [name for name in samples.numeric() if name in data.numeric()]
     if not names:
         raise ValueError(f"{options.samples} and {options.data} share no column of numbers")
-    return samples.numbers(names)[: options.n], data.numbers(names)
+    return samples.numbers(names), data.numbers(names)
 
 
 def arrays(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
-    """Return samples, and the data that they are compared with, in random order."""
-    path, rng = options.samples, np.random.default_rng(0)
+    """Return samples, and the data that they are compared with."""
+    path, data = options.samples, data_of(options)
     is_model = Run(path).config.exists() or (path.is_file() and path.suffix != ".npz")
-    data = data_of(options)
-    order = rng.permutation(len(data.x))
     if not is_model:
-        return load(str(path)).pixels[: options.n], data.x[order]
+        return load(str(path)).pixels, data.x
     model, n = opened(path), options.n
-    y = None if data.y is None else data.y[np.resize(order, n)]
-    given = conditions(model, None, n) if y is None else y
-    samples = as_arrays(model.sample(n, given, 1, verbose=sys.stderr.isatty()))
-    return samples[rng.permutation(n)], data.x[order]
+    given = conditions(model, None, n) if data.y is None else some(data.y, n)
+    return as_arrays(model.sample(n, given, 1, verbose=sys.stderr.isatty())), data.x
 
 
 def data_of(options: Evaluate) -> Source:
@@ -103,11 +93,11 @@ def of_images(samples: np.ndarray, data: np.ndarray, options: Evaluate) -> dict[
     ours = network(samples, progress=shown)
     folder = data_folder(options.data_dir) / "features"
     real = reference_features(data[: options.n], network, folder, progress=shown)
-    found = precision_and_recall(ours, real)
+    found = likeness(ours, real)
     distance, _ = nearest(samples[:1000], data)
     return {
-        "FID": frechet_distance(Statistics.of(ours), Statistics.of(real)),
-        "KID": kernel_distance(ours, real),
+        "FID": found.fid,
+        "KID": found.kid,
         "precision": found.precision,
         "recall": found.recall,
         "median distance to the nearest image": float(np.median(distance)),

@@ -233,3 +233,23 @@ class Reproduce:
     ]
     size: Literal["small", "full"] = "small"
     out: Path = Path("reproduced")
+
+
+@dataclass
+class Bench:
+    """Measure how fast a step of the flow is on this machine.
+
+    Each figure is a median of five: the time of a step, its ratio to the bare matrix products that
+    it needs, and that of the paper's step to ours. If others keep the cores busy, figures say less.
+
+    For example:
+      sliceflow bench
+      sliceflow bench --json
+
+    Parameters
+    ----------
+    json
+        Print JSON.
+    """
+
+    json: bool = False

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sliceflow.cli.files import as_arrays, conditions, filled, save_filled, save_samples
-from sliceflow.cli.source import Source
+from sliceflow.cli.source import Source, some
 from sliceflow.conditions import Observed
 from sliceflow.course import State
 from sliceflow.io import save
@@ -41,9 +41,3 @@ def shown(run: Run, model: FlowModel, source: Source) -> np.ndarray:
     drawn = as_arrays(model.sample(n, y))
     save_samples(out, model, drawn, y)
     return drawn
-
-
-def some(rows: np.ndarray, n: int) -> np.ndarray:
-    """Return n rows from everywhere, the same ones each time; if there are fewer, some again."""
-    order = np.random.default_rng(0).permutation(len(rows))
-    return rows[np.resize(order, n)]

@@ -85,3 +85,9 @@ def _mask(path: Path, shape: tuple[int, int, int]) -> np.ndarray:
     if white.shape != shape[1:]:
         raise ValueError(f"{path} has {white.shape} pixels and the images {shape[1:]}: resize it")
     return np.broadcast_to(white, shape)
+
+
+def some(rows: np.ndarray, n: int) -> np.ndarray:
+    """Return n rows from everywhere, the same ones each time; if there are fewer, some again."""
+    order = np.random.default_rng(0).permutation(len(rows))
+    return rows[np.resize(order, n)]

@@ -8,6 +8,7 @@ from sliceflow.metrics.frechet import (
     reference_features,
 )
 from sliceflow.metrics.inception import Inception
+from sliceflow.metrics.likeness import Likeness, likeness
 from sliceflow.metrics.neighbours import Coverage, nearest, precision_and_recall
 from sliceflow.metrics.sliced import sliced_wasserstein
 
@@ -15,9 +16,11 @@ __all__ = [
     "Classifier",
     "Coverage",
     "Inception",
+    "Likeness",
     "Statistics",
     "frechet_distance",
     "kernel_distance",
+    "likeness",
     "nearest",
     "precision_and_recall",
     "reference_features",

@@ -16,9 +16,8 @@ from sliceflow.metrics import (
     Inception,
     Statistics,
     frechet_distance,
-    kernel_distance,
+    likeness,
     nearest,
-    precision_and_recall,
     reference_features,
 )
 from sliceflow.metrics.inception import fastest
@@ -93,15 +92,12 @@ class Judge:
 def judged(samples: np.ndarray, images: Images, name: str, about: str) -> Iterator[Figure]:
     """Yield distances of samples to the data they were fitted to, by Inception's features."""
     judge, ours = Judge(images), inception()(samples, progress=True)
-    yield Figure(f"fid.{name}", judge.fid(ours), "", f"FID, {about}")
+    for kind, value in likeness(ours, judge.real)._asdict().items():
+        title = kind.upper() if kind in ("fid", "kid") else kind
+        yield Figure(f"{kind}.{name}", value, "", f"{title}, {about}")
     if len(ours) > PART:
-        yield Figure(
-            f"fid.{name}.part", judge.fid(ours[:PART]), "", f"FID, the first {PART:,} of {about}"
-        )
-    yield Figure(f"kid.{name}", kernel_distance(ours, judge.real), "", f"KID, {about}")
-    found = precision_and_recall(ours[:PART], judge.real[:PART])
-    yield Figure(f"precision.{name}", found.precision, "", f"precision, {about}")
-    yield Figure(f"recall.{name}", found.recall, "", f"recall, {about}")
+        part = judge.fid(ours[:PART])
+        yield Figure(f"fid.{name}.part", part, "", f"FID, the first {PART:,} of {about}")
 
 
 def copying(
