@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from sliceflow import SlicedFlow, load
 from sliceflow.archive import write
@@ -61,6 +62,25 @@ def test_a_run_has_all_it_should(place):
     ]
     assert len(lines) == len(list(Path("runs/photos/stages").iterdir()))
     assert lines[-1]["distance"] < lines[0]["distance"]
+
+
+def test_tensorboard_shows_a_run(place):
+    fit = ("fit", "photos", "--out", "runs/board", "--tensorboard", *SHORT)
+    main(list(fit))
+    events = EventAccumulator("runs/board/tensorboard").Reload()
+    lines = Run(Path("runs/board")).moments()
+    assert [shown.value for shown in events.Scalars("distance")] == pytest.approx(
+        [line["distance"] for line in lines]
+    )
+    assert events.Images("particles")[0].width > 50
+
+
+def test_tensorboard_is_an_extra(place, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(SystemExit):
+        main(["fit", "photos", "--out", "runs/none", "--tensorboard", *SHORT])
+    assert 'pip install "sliceflow[tensorboard]"' in capsys.readouterr().err
+    assert not Path("runs/none").exists()
 
 
 def test_the_report_asks_for_no_other_file(place):

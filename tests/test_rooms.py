@@ -56,6 +56,7 @@ ROOMS = [
     "plan",
     "estimator",
     "forecast",
+    "board",
     "runs",
     "report",
     "reproduce.fits",

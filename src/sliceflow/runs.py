@@ -8,6 +8,7 @@ checkpoints/     where to go on from
 model.zip        the model
 samples.png      samples of the model, or samples.csv
 report.html      all of this as one page
+tensorboard/     all of this for TensorBoard, if it was asked for
 """
 
 import json
@@ -20,6 +21,7 @@ import numpy as np
 from PIL import Image
 
 from sliceflow._random import Draw, generator
+from sliceflow.board import Board
 from sliceflow.course import State
 from sliceflow.metrics import sliced_wasserstein
 from sliceflow.plan import Plan
@@ -71,6 +73,11 @@ class Run:
         """All of it as one page."""
         return self.folder / "report.html"
 
+    @property
+    def board(self) -> Path:
+        """What TensorBoard shows."""
+        return self.folder / "tensorboard"
+
     def samples_of(self, shape: tuple[int, ...]) -> Path:
         """Return where samples of this shape are: a picture, or a table."""
         return self.folder / ("samples.png" if len(shape) == 3 else "samples.csv")
@@ -103,6 +110,7 @@ class Watcher:
 
     run: Run
     plan: Plan
+    board: Board | None = None
     _last: float = field(default_factory=perf_counter)
 
     def __post_init__(self) -> None:
@@ -120,7 +128,7 @@ class Watcher:
             return
         flow, now = self.plan.flow, perf_counter()
         stage = flow.schedule[state.stage - (state.step == 0)]
-        line = {
+        line: dict[str, Any] = {
             "step": flow.steps_done(state),
             "resolution": stage.resolution,
             "patch": stage.patch,
@@ -131,6 +139,8 @@ class Watcher:
         with self.run.metrics.open("a") as file:
             file.write(json.dumps(line) + "\n")
         self.draw(state)
+        if self.board:
+            self.board.show(line, self.run.picture(line["step"]))
         self._last = now
 
     def _is_moment(self, state: State) -> bool:

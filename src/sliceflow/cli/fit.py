@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from sliceflow._validation import check_number
+from sliceflow.board import Board
 from sliceflow.cli.options import STARTED, Fit
 from sliceflow.cli.results import finish
 from sliceflow.cli.source import Source, read
@@ -24,7 +25,7 @@ from sliceflow.schedules import by_name, scaled
 MOST = 10_000
 """Particles by default, if the data has as many rows."""
 
-OF_A_CALL = ("resume", "dry_run", "minutes", "json", "out")
+OF_A_CALL = ("resume", "dry_run", "minutes", "json", "tensorboard", "out")
 """Options that are not part of what a run is. Minutes become an effort."""
 
 
@@ -40,9 +41,10 @@ def run(options: Fit) -> None:
         if options.dry_run:
             print(told(forecast, plan, options.json))
             return
+    board = Board(place.board) if options.tensorboard else None
     place.folder.mkdir(parents=True, exist_ok=True)
     place.config.write_text(yaml.safe_dump(kept(options), sort_keys=False))
-    state = plan.run([Watcher(place, plan)], place.checkpoints, verbose=sys.stderr.isatty())
+    state = plan.run([Watcher(place, plan, board)], place.checkpoints, verbose=sys.stderr.isatty())
     finish(place, f"{options.data}, {options.preset}", plan, state, source)
     shutil.rmtree(place.checkpoints)
 

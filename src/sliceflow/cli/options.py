@@ -56,6 +56,8 @@ class Fit:
         Print the schedule, and how long and how much memory it would take, and end.
     json
         Print what a dry run finds as JSON.
+    tensorboard
+        Also show the run in TensorBoard: tensorboard --logdir runs. Needs the extra of that name.
     data_dir
         Where data sets are, or are to be put. By default SLICEFLOW_DATA, else ~/.cache/sliceflow.
     """
@@ -76,6 +78,7 @@ class Fit:
     resume: bool = False
     dry_run: bool = False
     json: bool = False
+    tensorboard: bool = False
     data_dir: Path | None = None
 
 
