@@ -1,7 +1,8 @@
 """The ledger: every figure that README and docs claim, with how it was measured.
 
 It is a list of rows in `results.json`. The documents show parts of it as tables, between the lines
-`<!-- ledger: first.name second.* -->` and `<!-- end -->`; `write` brings both up to date.
+`<!-- ledger: first.name second.* -->` and `<!-- end -->`, and single values between `<!--=name-->`
+and `<!--.-->`; `write` brings both up to date.
 """
 
 import json
@@ -56,7 +57,7 @@ def write(figures: list[Figure], command: str, commit: str) -> None:
 
 
 def with_tables(text: str, rows: list[dict]) -> str:
-    """Return the document with its tables made anew."""
+    """Return the document with its tables and single values made anew."""
 
     def table(match: re.Match) -> str:
         chosen = [row for p in match[1].split() for row in rows if fnmatch(row["name"], p)]
@@ -64,7 +65,12 @@ def with_tables(text: str, rows: list[dict]) -> str:
         head = "| measured | value | name in the ledger |\n|---|---|---|\n"
         return f"<!-- ledger: {match[1]} -->\n{head}" + "\n".join(lines) + "\n<!-- end -->"
 
-    return re.sub(r"<!-- ledger: (.*?) -->\n.*?<!-- end -->", table, text, flags=re.DOTALL)
+    def single(match: re.Match) -> str:
+        (row,) = [row for row in rows if row["name"] == match[1]]
+        return f"<!--={match[1]}-->{_number(row)}<!--.-->"
+
+    text = re.sub(r"<!-- ledger: (.*?) -->\n.*?<!-- end -->", table, text, flags=re.DOTALL)
+    return re.sub(r"<!--=(.*?)-->.*?<!--\.-->", single, text)
 
 
 def _number(row: dict) -> str:

@@ -41,10 +41,12 @@ def test_tables():
     rows = [
         ROW | {"name": n, "value": v, "about": n.upper()} for n, v in [("a.x", 2.0), ("b", 1e-4)]
     ]
-    text = "before\n<!-- ledger: b a.* -->\nold\n<!-- end -->\nafter"
+    text = "<!--=b-->0<!--.-->\n<!-- ledger: b a.* -->\nold\n<!-- end -->\nafter"
     head = "| measured | value | name in the ledger |\n|---|---|---|\n"
     lines = "| B | 1.0e-04 | `b` |\n| A.X | 2 | `a.x` |"
-    expected = f"before\n<!-- ledger: b a.* -->\n{head}{lines}\n<!-- end -->\nafter"
+    expected = (
+        f"<!--=b-->1.0e-04<!--.-->\n<!-- ledger: b a.* -->\n{head}{lines}\n<!-- end -->\nafter"
+    )
     assert ledger.with_tables(text, rows) == expected
 
 
