@@ -71,19 +71,18 @@ def main() -> None:
     command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
     commit = ledger.commit()
     for suite in options.suites or SUITES:
-        started, figures = perf_counter(), []
+        started = perf_counter()
         run = PAPER.get(suite) or importlib.import_module(f"benchmarks.{suite}").run
         repeats, shrink = (1, 10) if options.short else (5, 1)
         try:
             for figure in run(repeats, shrink):
                 value = f"{figure.value:9.4g} {figure.unit:5}"
                 print(f"{figure.name:28} {value} {figure.about}", flush=True)
-                figures.append(figure)
+                if options.write:
+                    ledger.write(figure, command, commit)
         except (FileNotFoundError, ConnectionError) as missing:
             print(f"  {missing}: skipped")
         print(f"  {suite}: {perf_counter() - started:.0f} s")
-        if options.write:
-            ledger.write(figures, command, commit)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.kills import is_writing, model_of, start_fit
+from benchmarks.kills import GLANCE, is_writing, model_of, start_fit
 from benchmarks.ledger import Figure
 from sliceflow.data import load
 
@@ -24,7 +25,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     tries, rng = max(1, TRIES // shrink**2), np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        whole = model_of(folder / "whole", folder)
+        whole = model_of(folder / "whole", folder / "whole.zip")
         assert whole  # or fits that fail would be equal to it
         ended = sum(told_to_end(folder, rng) == whole for _ in range(tries))
         yield Figure("sigterm.ok", ended, "", f"told to end in a write, then resumed, of {tries}")
@@ -44,7 +45,7 @@ def told_to_end(folder: Path, rng: np.random.Generator) -> bytes:
         wait_for_writes(process, checkpoints, int(rng.integers(1, 60)))
         process.terminate()
         assert process.wait() == 128 + signal.SIGTERM
-        return model_of(checkpoints, folder)
+        return model_of(checkpoints, Path(name, "model.zip"))
 
 
 def on_a_full_disk(folder: Path, rng: np.random.Generator) -> bytes:
@@ -55,13 +56,14 @@ def on_a_full_disk(folder: Path, rng: np.random.Generator) -> bytes:
         with start_fit(disk / "checkpoints", folder / "unused.zip", **here) as process:
             assert any("no checkpoint could be written" in line for line in process.stderr)
             process.kill()
-        return model_of(disk / "checkpoints", folder)
+        return model_of(disk / "checkpoints", folder / "full.zip")
 
 
 def wait_for_writes(process: subprocess.Popen, checkpoints: Path, number: int) -> None:
     """Wait until a checkpoint is being written for the so manyth time, or the process ends."""
     was = False
     while number and process.poll() is None:
+        time.sleep(GLANCE)
         now = is_writing(checkpoints)
         number -= now and not was
         was = now

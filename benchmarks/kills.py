@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,20 +16,25 @@ from benchmarks.ledger import ROOT, Figure
 from sliceflow.data import load
 
 KILLS, IN_A_WRITE = 200, 50
+AT_ONCE = 2
+GLANCE = 0.001
+"""Seconds between two looks at a folder: a checkpoint takes much longer to be written."""
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield how many of the fits that were killed ended with the model of one that was not."""
     load("mnist")  # which the fit needs
     kills, in_a_write = KILLS // shrink**2, max(1, IN_A_WRITE // shrink**2)
-    rng, same, written = np.random.default_rng(0), 0, 0
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(AT_ONCE) as pool:
         folder = Path(name)
         whole, between = timed_fit(folder)
-        for number in range(kills):
-            here = folder / str(number)
-            written += kill(here, rng, between, number < in_a_write)
-            same += model_of(here, folder) == whole
+
+        def one(number: int) -> tuple[bool, bool]:
+            here, rng = folder / str(number), np.random.default_rng(number)
+            written = kill(here, rng, between, number < in_a_write)
+            return written, model_of(here, here.with_suffix(".zip")) == whole
+
+        written, same = map(sum, zip(*pool.map(one, range(kills)), strict=True))
     about = (
         f"fits killed after their first checkpoint, and resumed, that ended the same, of {kills}"
     )
@@ -43,9 +49,8 @@ def start_fit(checkpoints: Path, out: Path, **options) -> subprocess.Popen:
     return subprocess.Popen(command, cwd=ROOT, **options)
 
 
-def model_of(checkpoints: Path, folder: Path) -> bytes:
+def model_of(checkpoints: Path, out: Path) -> bytes:
     """Return the file that a fit ends with, or nothing if it fails."""
-    out = folder / "model.zip"
     out.unlink(missing_ok=True)
     return out.read_bytes() if start_fit(checkpoints, out).wait() == 0 else b""
 
@@ -55,6 +60,7 @@ def timed_fit(folder: Path) -> tuple[bytes, tuple[float, float]]:
     out, seen = folder / "timed.zip", []
     started, process = time.perf_counter(), start_fit(folder / "timed", out)
     while process.poll() is None:
+        time.sleep(GLANCE)
         if is_writing(folder / "timed"):
             seen.append(time.perf_counter() - started)
     assert process.returncode == 0
@@ -73,7 +79,7 @@ def kill(
     process = start_fit(checkpoints, checkpoints.with_suffix(".unused"))
     time.sleep(rng.uniform(*between))
     while in_a_write and process.poll() is None and not is_writing(checkpoints):
-        pass
+        time.sleep(GLANCE)
     process.kill()
     if process.wait() == -signal.SIGKILL:
         return is_writing(checkpoints)

@@ -45,12 +45,12 @@ def commit() -> str:
     return _git("rev-parse", "--short", "HEAD") + ("-dirty" if changed else "")
 
 
-def write(figures: list[Figure], command: str, commit: str) -> None:
-    """Put the figures into the ledger, each in the place of its last measurement."""
+def write(figure: Figure, command: str, commit: str) -> None:
+    """Put a figure into the ledger, in the place of its last measurement."""
     how = {"command": command, "commit": commit, "date": str(date.today()), "machine": machine()}
     rows = {row["name"]: row for row in load()}
-    for figure in figures:  # whose values may be NumPy's, which JSON does not know
-        rows[figure.name] = asdict(figure) | {"value": float(figure.value)} | how
+    # its value may be NumPy's, which JSON does not know
+    rows[figure.name] = asdict(figure) | {"value": float(figure.value)} | how
     RESULTS.write_text(json.dumps(list(rows.values()), indent=1, ensure_ascii=False) + "\n")
     for document in DOCUMENTS:
         document.write_text(with_tables(document.read_text(), list(rows.values())))

@@ -56,7 +56,7 @@ def test_writing_replaces_what_was_measured_before(tmp_path, monkeypatch):
     monkeypatch.setattr(ledger, "RESULTS", tmp_path / "results.json")
     monkeypatch.setattr(ledger, "DOCUMENTS", [document])
     for value in (1.0, 3.0):
-        ledger.write([ledger.Figure("a", value, "s", "how long")], "python -m benchmarks", "abc")
+        ledger.write(ledger.Figure("a", value, "s", "how long"), "python -m benchmarks", "abc")
     (row,) = json.loads((tmp_path / "results.json").read_text())
     assert (row["value"], row["commit"]) == (3, "abc")
     assert "| how long | 3 s | `a` |" in document.read_text()
