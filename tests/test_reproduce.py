@@ -11,7 +11,7 @@ from sliceflow.reproduce import REPRODUCTIONS
 
 @pytest.mark.slow
 def test_a_larger_amplifier_comes_nearer_to_the_ideal_flows(tmp_path):
-    figures = {figure.name: figure.value for figure in REPRODUCTIONS["figure-2d"](tmp_path, 1)}
+    figures = {figure.name: figure.value for figure in REPRODUCTIONS["figure-2d"](tmp_path, 4)}
     assert (tmp_path / "illustrations.png").stat().st_size > 50_000
     for kind in ("rms", "sliced"):
         values = [figures[f"illustrations.{kind}.xi{xi}"] for xi in (1, 2, 5, 10)]

@@ -12,24 +12,38 @@ from sliceflow.metrics.inception import Inception
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """The mean (d,) and covariance (d, d) of features, in float64."""
+    """The mean (d,) and covariance (d, d) of features, in float64.
+
+    If they are fewer than d, also their rows X, centred and scaled so that XᵀX is the covariance.
+    """
 
     mean: np.ndarray
     covariance: np.ndarray
+    rows: np.ndarray | None
 
     @classmethod
     def of(cls, features: np.ndarray) -> Self:
         """Return the statistics of features (n, d)."""
         rows = features.astype(np.float64)
-        return cls(rows.mean(axis=0), np.cov(rows, rowvar=False))
+        mean = rows.mean(axis=0)
+        rows -= mean
+        rows /= np.sqrt(len(rows) - 1)
+        return cls(mean, rows.T @ rows, rows if len(rows) < len(mean) else None)
+
+    def root(self) -> np.ndarray:
+        """Return R (k, d), where RᵀR is the covariance."""
+        if self.rows is not None:
+            return self.rows
+        value, vector = np.linalg.eigh(self.covariance)
+        root: np.ndarray = (vector * np.sqrt(value.clip(min=0))).T
+        return root
 
 
 def frechet_distance(a: Statistics, b: Statistics) -> float:
     """Return ‖μ_a − μ_b‖² + tr(Σ_a + Σ_b − 2 (Σ_a Σ_b)^½): FID, if these are of such features."""
-    value, vector = np.linalg.eigh(a.covariance)
-    root = (vector * np.sqrt(value.clip(min=0))) @ vector.T
+    root = a.root()
     # Σ_a Σ_b has the eigenvalues of this symmetric matrix, and these are well behaved.
-    product = np.linalg.eigvalsh(root @ b.covariance @ root)
+    product = np.linalg.eigvalsh(root @ b.covariance @ root.T)
     traces = np.trace(a.covariance) + np.trace(b.covariance)
     shift = np.square(a.mean - b.mean).sum()
     return float(shift + traces - 2 * np.sqrt(product.clip(min=0)).sum())
