@@ -24,7 +24,7 @@ SUITES = [
     *("steps", "profile", "accuracy", "cells", "growth", "cost", "mnist"),
     *("fid", "cifar10", "digits", "celeba", "classes", "inpainting", "exact", "illustrations"),
     *("ablation_projections", "ablation_h", "ablation_m", "limits", "choices"),
-    *("offline", "sampling", "precision", "kills", "full_disk", "bad_files"),
+    *("offline", "sampling", "precision", "kills", "full_disk", "bad_files", "forecasts"),
 ]
 
 

@@ -1,17 +1,18 @@
 """How long a fit will take, and how much memory: a few steps of each stage, done and multiplied."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from statistics import mean
+from statistics import median
 from time import perf_counter
 
 from sliceflow._memory import peak_memory
-from sliceflow.course import State
+from sliceflow.course import Callback, State
 from sliceflow.plan import Plan
 from sliceflow.schedules import Stage
 
-TRIED = 3
-"""Steps of each stage that are done. The first one also makes what the others share."""
+TRIED, LEAST = 60, 3
+"""Steps that are done, in all stages together, and in each of them at least."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,12 @@ class Forecast:
 
     Parameters
     ----------
-    before
-        Seconds from the start of the process to the first step, and those of beginning stages.
+    around
+        Seconds that do not grow with the steps: before them, between stages, and after them.
     rehearsal
         Seconds that it took to find this out.
+    tried
+        Steps of each stage that were done for it.
     steps
         Seconds of one step of each stage.
     recorded
@@ -32,52 +35,64 @@ class Forecast:
         The most memory that the process had until now, in bytes.
     """
 
-    before: float
+    around: float
     rehearsal: float
+    tried: int
     steps: tuple[float, ...]
     recorded: tuple[int, ...]
     peak: int
 
     def seconds(self, schedule: tuple[Stage, ...]) -> float:
         """Return how long the stages take."""
-        return self.before + sum(
+        return self.around + sum(
             stage.steps * each for stage, each in zip(schedule, self.steps, strict=True)
         )
 
     def memory(self, schedule: tuple[Stage, ...]) -> int:
         """Return the most bytes that the process will have."""
         return self.peak + sum(
-            (stage.steps - TRIED) * each
+            (stage.steps - self.tried) * each
             for stage, each in zip(schedule, self.recorded, strict=True)
         )
 
     def effort(self, schedule: tuple[Stage, ...], minutes: float) -> float:
         """Return how many times these steps take so long."""
-        left, all_steps = 60 * minutes - self.before, self.seconds(schedule) - self.before
+        left, all_steps = 60 * minutes - self.around, self.seconds(schedule) - self.around
         if left < sum(self.steps):
-            least = (self.before + sum(self.steps)) / 60
+            least = (self.around + sum(self.steps)) / 60
             raise ValueError(f"{minutes:g} minutes are too few: pass at least {least:.2g}")
         return left / all_steps
 
 
-def rehearse(plan: Plan, age: float = 0) -> Forecast:
-    """Do some steps of each stage; return what they cost, in a process that has this age."""
-    started = perf_counter()
-    short = tuple(replace(stage, steps=TRIED) for stage in plan.flow.schedule)
-    flow = replace(plan.flow, schedule=short)
-    state, times = flow.start(plan.n_particles), [perf_counter()]
-    flow.run(state, [lambda _: times.append(perf_counter())])
-    took = [after - before for before, after in pairwise(times)]
-    stages = [took[i : i + TRIED] for i in range(0, len(took), TRIED)]
-    steps = tuple(mean(others) for _, *others in stages)
-    begin = sum(first for first, *_ in stages) - sum(steps)
-    before = age + times[0] - started + max(0, begin)
+def rehearse(plan: Plan, perform: Callable[[Plan, Callback], State], age: float = 0) -> Forecast:
+    """Perform a plan of few steps a stage, counting them; return what it costs.
+
+    Parameters
+    ----------
+    plan
+        What is to be done with all of its steps.
+    perform
+        Does a plan, with all there is to do before and after it, and calls back after each step.
+    age
+        How long the process has been there.
+    """
+    tried = max(LEAST, TRIED // len(plan.flow.schedule))
+    short = tuple(replace(stage, steps=tried) for stage in plan.flow.schedule)
+    started, times = perf_counter(), []
+    state = perform(
+        replace(plan, flow=replace(plan.flow, schedule=short)),
+        lambda _: times.append(perf_counter()),
+    )
     took_all = perf_counter() - started
-    return Forecast(before, took_all, steps, _recorded(state), peak_memory())
+    # the first step of a stage also makes what the others share
+    later = [b - a for i, (a, b) in enumerate(pairwise(times), start=1) if i % tried]
+    steps = tuple(median(later[i : i + tried - 1]) for i in range(0, len(later), tried - 1))
+    around = age + took_all - tried * sum(steps)
+    return Forecast(around, took_all, tried, steps, _recorded(state, tried), peak_memory())
 
 
-def _recorded(state: State) -> tuple[int, ...]:
+def _recorded(state: State, tried: int) -> tuple[int, ...]:
     """Return how many bytes a step of each stage recorded."""
     if state.record is None:
         return (0,) * state.stage
-    return tuple(maps.nbytes for maps in state.record.maps[::TRIED])
+    return tuple(maps.nbytes for maps in state.record.maps[::tried])

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+import tempfile
 from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
@@ -16,6 +17,7 @@ from sliceflow.board import Board
 from sliceflow.cli.options import STARTED, Fit
 from sliceflow.cli.results import finish
 from sliceflow.cli.source import Source, read
+from sliceflow.course import Callback, State
 from sliceflow.estimator import SlicedFlow
 from sliceflow.forecast import Forecast, rehearse
 from sliceflow.plan import Plan
@@ -36,7 +38,7 @@ def run(options: Fit) -> None:
     source = read(options)
     plan = planned(options, source)
     if options.minutes is not None or options.dry_run:
-        forecast = rehearse(plan, age=perf_counter() - STARTED)
+        forecast = rehearsed(options, plan, source)
         options, plan = timed(options, forecast, plan)
         if options.dry_run:
             print(told(forecast, plan, options.json))
@@ -44,9 +46,30 @@ def run(options: Fit) -> None:
     board = Board(place.board) if options.tensorboard else None
     place.folder.mkdir(parents=True, exist_ok=True)
     place.config.write_text(yaml.safe_dump(kept(options), sort_keys=False))
-    state = plan.run([Watcher(place, plan, board)], place.checkpoints, verbose=sys.stderr.isatty())
-    finish(place, f"{options.data}, {options.preset}", plan, state, source)
+    watcher = Watcher(place, plan, board)
+    state = plan.run([watcher], place.checkpoints, verbose=sys.stderr.isatty())
+    finish(place, title(options), plan, state, source)
     shutil.rmtree(place.checkpoints)
+    print(f"{place.folder} has the model and its samples: open {place.report}")
+
+
+def title(options: Fit) -> str:
+    """Return what a run is called."""
+    return f"{options.data}, {options.preset}"
+
+
+def rehearsed(options: Fit, plan: Plan, source: Source) -> Forecast:
+    """Do all that a run does, of few steps, in a folder that is forgotten."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Run(Path(folder))
+        place.config.touch()
+
+        def perform(short: Plan, count: Callback) -> State:
+            state = short.run([count, Watcher(place, short)])
+            finish(place, title(options), short, state, source)
+            return state
+
+        return rehearse(plan, perform, age=perf_counter() - STARTED)
 
 
 def planned(options: Fit, source: Source) -> Plan:

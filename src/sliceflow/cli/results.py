@@ -17,14 +17,13 @@ FILLED = 10
 
 
 def finish(run: Run, title: str, plan: Plan, state: State, source: Source) -> None:
-    """Save all that a run has to show, and say where it is."""
+    """Save all that a run has to show."""
     model = plan.model(state)
     assert model is not None
     samples = shown(run, model, source)
     run.save_film()
     write_report(run, title, model, source.x, samples)
     save(model, run.model, about=title)  # the last: a run that has it has ended
-    print(f"{run.folder} has the model and its samples: open {run.report}")
 
 
 def shown(run: Run, model: FlowModel, source: Source) -> np.ndarray:

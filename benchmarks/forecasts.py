@@ -1,0 +1,69 @@
+"""What `sliceflow fit --dry-run` foretells, against what the fit then takes: time and memory."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from benchmarks.ledger import Figure
+from sliceflow.data import load
+from sliceflow.data.tables import save_csv
+
+PRESETS = ("quick", "standard", "best")
+ROWS, COLUMNS = 20_000, 8
+
+
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
+    """Yield ratios of what was foretold to what was measured, for each data set and preset."""
+    with tempfile.TemporaryDirectory() as name:
+        table = Path(name, "table.csv")
+        write_table(table, ROWS // shrink)
+        data = {"table": [str(table)], "mnist": ["mnist", "--condition", "label"]}
+        data["cifar10"] = ["cifar10"]
+        for what, arguments in data.items():
+            if what != "table":
+                load(what)  # or it is not here
+            for preset in PRESETS:
+                out = str(Path(name, f"{what}-{preset}"))
+                command = [*arguments, "--preset", preset, "--out", out]
+                yield from compared(f"{what}.{preset}", command)
+            if shrink > 1:
+                return
+
+
+def write_table(path: Path, rows: int) -> None:
+    """Write a table of numbers that depend on each other."""
+    rng = np.random.default_rng(0)
+    x = rng.gamma(2, size=(rows, COLUMNS)) @ rng.normal(size=(COLUMNS, COLUMNS))
+    save_csv(path, [f"x{i}" for i in range(COLUMNS)], list(x.T))
+
+
+def compared(name: str, command: list[str]) -> Iterator[Figure]:
+    """Yield foretold / measured."""
+    told, _, _ = fit([*command, "--dry-run", "--json"])
+    foretold = json.loads(told)
+    _, seconds, memory = fit(command)
+    about = f"foretold / measured, {name.replace('.', ', ')}"
+    ratio = foretold["seconds"] / seconds
+    yield Figure(f"forecast.seconds.{name}", ratio, "", f"seconds {about}: {seconds:.0f} s")
+    ratio = foretold["bytes"] / memory
+    gib = memory / 2**30
+    yield Figure(f"forecast.memory.{name}", ratio, "", f"memory {about}: {gib:.1f} GiB")
+
+
+def fit(arguments: list[str]) -> tuple[str, float, int]:
+    """Return what `sliceflow fit` prints, how long it takes, and the most memory it has."""
+    command = [sys.executable, "-c", "from sliceflow.cli import main; main()", "fit", *arguments]
+    started = perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        told = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return told, perf_counter() - started, 1024 * usage.ru_maxrss
