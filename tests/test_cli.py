@@ -280,6 +280,11 @@ WRONG = [
     ("fit mixed --out x", 1, "give the size that all are to be brought to"),
     ("fit table.csv --condition kind --effort 0 --out x", 1, "must be finite and > 0"),
     ("fit table.csv --condition u,v,kind --out x", 1, "leave one out of --condition"),
+    ("fit table.csv --flips --out x", 1, "leave them out for a table"),
+    ("fit photos --columns u --out x", 1, "leave it out for images"),
+    ("fit mnist --size [8,8] --out x", 1, "or name a folder"),
+    ("fit five.npz --out x", 1, "give grey ones or RGB"),
+    ("fit table.csv --condition kind --json --out x", 1, "pass --dry-run as well"),
     ("fit twice.csv", 1, "rename one of"),
     ("fit latin.csv", 1, "save it as one"),
     ("fit broken.csv", 1, "line 3 of broken.csv has 1 values"),
@@ -315,6 +320,7 @@ def wrong(place):
     for side in (8, 9):
         Image.new("L", (side, side)).save(place / "mixed" / f"{side}.png")
     Image.new("L", (30, 30)).save(place / "large.png")
+    np.savez(place / "five.npz", images=np.zeros((4, 5, 8, 8), np.uint8))
     (place / "broken.csv").write_text("u,v\n1,2\n3\n")
     (place / "empty.csv").write_text("u,v\n")
     (place / "twice.csv").write_text("u,u\n1,2\n")

@@ -151,6 +151,14 @@ def test_folders_in_a_folder_are_classes(tmp_path):
     assert images.labels.tolist() == [0, 0, 1]
 
 
+def test_grey_images_among_coloured_ones_have_three_equal_channels(tmp_path):
+    grey = save(tmp_path / "1.png", (8, 9))
+    save(tmp_path / "2.png", (8, 9, 3))
+    images = load(tmp_path)
+    assert images.shape == (3, 8, 9)
+    assert (images.pixels[0] == grey).all()
+
+
 def test_images_of_several_sizes_need_one(tmp_path):
     save(tmp_path / "1.png", (8, 8))
     save(tmp_path / "2.png", (8, 9))

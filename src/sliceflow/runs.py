@@ -12,6 +12,7 @@ tensorboard/     all of this for TensorBoard, if it was asked for
 """
 
 import json
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -97,6 +98,11 @@ class Run:
     def pictures(self) -> list[Path]:
         """Return the pictures of the stages so far, one after the other."""
         return sorted(self.picture(0).parent.glob("*.png"))
+
+    def resume(self) -> str:
+        """Return the command that goes on with the run."""
+        config, out = (shlex.quote(str(path)) for path in (self.config, self.folder))
+        return f"sliceflow fit --config {config} --out {out} --resume"
 
     def save_film(self) -> None:
         """Save the pictures of all stages as a film, if there are any."""

@@ -23,8 +23,7 @@ def model_file(path: Path) -> Path:
     if run.model.exists():
         return run.model
     if run.config.exists():
-        fix = f"sliceflow fit --config {run.config} --out {path} --resume goes on with it"
-        raise FileNotFoundError(f"the run in {path} has not ended: {fix}")
+        raise FileNotFoundError(f"the run in {path} has not ended: {run.resume()} goes on with it")
     raise FileNotFoundError(f"{path} has no model: name the folder of a run, or a model's file")
 
 

@@ -33,6 +33,8 @@ OF_A_CALL = ("resume", "dry_run", "minutes", "json", "tensorboard", "out")
 
 def run(options: Fit) -> None:
     """Fit, or tell what it would take."""
+    if options.json and not options.dry_run:
+        raise ValueError("--json is what a dry run prints: pass --dry-run as well, or leave it out")
     place = Run(options.out or Path("runs", Path(options.data).resolve().stem))
     options = options if options.dry_run else going_on(options, place)
     source = read(options)
@@ -120,7 +122,7 @@ def going_on(options: Fit, place: Run) -> Fit:
         if before.get(name) != value:
             raise ValueError(
                 f"the run in {place.folder} has another {name}, {before.get(name)}: to go on with "
-                f"it, sliceflow fit --config {place.config} --out {place.folder} --resume"
+                f"it, {place.resume()}"
             )
     return options
 

@@ -29,10 +29,22 @@ class Source:
 
 def read(fit: Fit) -> Source:
     """Read the data that a fit names."""
+    _check(fit)
     if Path(fit.data).suffix == ".csv":
         return _table(load_csv(Path(fit.data)), _names(fit.condition), _names(fit.columns))
     images = load(fit.data, folder=fit.data_dir, size=fit.size)
     return _images(images.with_flips() if fit.flips else images, fit.condition)
+
+
+def _check(fit: Fit) -> None:
+    """Say so if an option is for data of another kind."""
+    is_table = Path(fit.data).suffix == ".csv"
+    if is_table and (fit.size or fit.flips):
+        raise ValueError("--size and --flips are for images: leave them out for a table")
+    if fit.columns and not is_table:
+        raise ValueError("--columns is for tables: leave it out for images")
+    if fit.size and not Path(fit.data).is_dir():
+        raise ValueError("--size is for folders of images: leave it out, or name a folder")
 
 
 def _names(text: str | None) -> list[str]:
@@ -58,6 +70,10 @@ def _are_labels(column: np.ndarray) -> bool:
 
 
 def _images(images: Images, condition: str) -> Source:
+    if images.shape[0] not in (1, 3):
+        raise ValueError(
+            f"the images have {images.shape[0]} channels: give grey ones or RGB, or use Python"
+        )
     if condition == "none":
         return Source(images.pixels)
     if condition == "label":

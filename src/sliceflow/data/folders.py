@@ -67,7 +67,9 @@ def _resized(image: Image.Image, size: Size) -> Image.Image:
 
 
 def _stack(paths: list[Path], images: list[np.ndarray]) -> np.ndarray:
-    """Return images (h, w) or (h, w, 3) as one array (n, C, h, w)."""
+    """Return images (h, w) or (h, w, 3) as one array (n, C, h, w), in colour if one of them is."""
+    if any(image.ndim == 3 for image in images):
+        images = [image if image.ndim == 3 else np.stack([image] * 3, axis=2) for image in images]
     for path, image in zip(paths, images, strict=True):
         if image.shape != images[0].shape:
             raise ValueError(
