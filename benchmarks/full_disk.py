@@ -4,13 +4,14 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.kills import GLANCE, is_writing, model_of, start_fit
+from benchmarks.kills import AT_ONCE, GLANCE, is_writing, model_of, start_fit
 from benchmarks.ledger import Figure
 from sliceflow.data import load
 
@@ -22,15 +23,20 @@ ROOM = (7, 14)
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield how many fits ended with the same bytes all the same."""
     load("mnist")  # which the fit needs
-    tries, rng = max(1, TRIES // shrink**2), np.random.default_rng(0)
-    with tempfile.TemporaryDirectory() as name:
+    tries = max(1, TRIES // shrink**2)
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(AT_ONCE) as pool:
         folder = Path(name)
         whole = model_of(folder / "whole", folder / "whole.zip")
         assert whole  # or fits that fail would be equal to it
-        ended = sum(told_to_end(folder, rng) == whole for _ in range(tries))
-        yield Figure("sigterm.ok", ended, "", f"told to end in a write, then resumed, of {tries}")
+
+        def ok(spoiled: Callable[[Path, np.random.Generator], bytes]) -> int:
+            seeds = map(np.random.default_rng, range(tries))
+            return sum(pool.map(lambda rng: spoiled(folder, rng) == whole, seeds))
+
+        about = f"told to end in a write, then resumed, of {tries}"
+        yield Figure("sigterm.ok", ok(told_to_end), "", about)
         try:
-            full = sum(on_a_full_disk(folder, rng) == whole for _ in range(tries))
+            full = ok(on_a_full_disk)
         except subprocess.CalledProcessError:
             print("  a small disk can be mounted by root alone: skipped")
             return
@@ -41,7 +47,7 @@ def told_to_end(folder: Path, rng: np.random.Generator) -> bytes:
     """Return the model of a fit that was sent SIGTERM in a write, and went on from there."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
         checkpoints = Path(name, "checkpoints")
-        process = start_fit(checkpoints, folder / "unused.zip")
+        process = start_fit(checkpoints, Path(name, "unused.zip"))
         wait_for_writes(process, checkpoints, int(rng.integers(1, 60)))
         process.terminate()
         assert process.wait() == 128 + signal.SIGTERM
@@ -53,10 +59,10 @@ def on_a_full_disk(folder: Path, rng: np.random.Generator) -> bytes:
     room = int(rng.integers(*ROOM))
     with tempfile.TemporaryDirectory(dir=folder) as name, small_disk(Path(name), room) as disk:
         here = {"stderr": subprocess.PIPE, "text": True}
-        with start_fit(disk / "checkpoints", folder / "unused.zip", **here) as process:
+        with start_fit(disk / "checkpoints", disk / "unused.zip", **here) as process:
             assert any("no checkpoint could be written" in line for line in process.stderr)
             process.kill()
-        return model_of(disk / "checkpoints", folder / "full.zip")
+        return model_of(disk / "checkpoints", disk.with_suffix(".zip"))
 
 
 def wait_for_writes(process: subprocess.Popen, checkpoints: Path, number: int) -> None:

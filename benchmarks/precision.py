@@ -11,7 +11,7 @@ from sliceflow import FlowModel, SlicedFlow, save
 from sliceflow.flow import Precision
 from sliceflow.reproduce.fits import PART, Judge
 
-SAMPLES = 2000
+SAMPLES = 1000
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
