@@ -18,7 +18,8 @@ from pathlib import Path
 from time import perf_counter
 
 from benchmarks import ledger
-from sliceflow.reproduce import REPRODUCTIONS, Figure, celeba, cifar10, digits
+from sliceflow.figures import Figure
+from sliceflow.reproduce import REPRODUCTIONS, celeba, cifar10, digits
 
 SUITES = [
     *("steps", "profile", "accuracy", "cells", "growth", "cost", "mnist"),
@@ -76,8 +77,7 @@ def main() -> None:
         repeats, shrink = (1, 10) if options.short else (5, 1)
         try:
             for figure in run(repeats, shrink):
-                value = f"{figure.value:9.4g} {figure.unit:5}"
-                print(f"{figure.name:28} {value} {figure.about}", flush=True)
+                print(f"{figure.name:28} {figure}", flush=True)
                 if options.write:
                     ledger.write(figure, command, commit)
         except (FileNotFoundError, ConnectionError) as missing:

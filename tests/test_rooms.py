@@ -59,6 +59,7 @@ ROOMS = [
     "board",
     "runs",
     "report",
+    "figures",
     "reproduce.fits",
     "reproduce.ablations",
     "reproduce.classes",

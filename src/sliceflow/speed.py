@@ -8,8 +8,8 @@ import torch
 
 from sliceflow.conditions import Unconditional
 from sliceflow.engines import Exact
+from sliceflow.figures import Figure
 from sliceflow.flow import Flow
-from sliceflow.reproduce import Figure
 from sliceflow.schedules import Stage
 from sliceflow.targets import ArrayTarget
 

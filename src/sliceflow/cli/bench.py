@@ -3,7 +3,6 @@
 import json
 
 from sliceflow.cli.options import Bench
-from sliceflow.cli.reproduce import told
 from sliceflow.speed import speeds
 
 
@@ -13,6 +12,6 @@ def run(options: Bench) -> None:
     for figure in speeds():
         figures[figure.name] = figure.value
         if not options.json:
-            print(told(figure), flush=True)
+            print(figure, flush=True)
     if options.json:
         print(json.dumps(figures))

@@ -1,7 +1,7 @@
 """`sliceflow reproduce`: the paper's figures and tables."""
 
 from sliceflow.cli.options import Reproduce
-from sliceflow.reproduce import REPRODUCTIONS, Figure
+from sliceflow.reproduce import REPRODUCTIONS
 
 SMALL = 10
 """How much smaller: numbers of particles by its square."""
@@ -12,11 +12,6 @@ def run(options: Reproduce) -> None:
     shrink = 1 if options.size == "full" else SMALL
     before = set(options.out.glob("*.png"))
     for figure in REPRODUCTIONS[options.name](options.out, shrink):
-        print(told(figure), flush=True)
+        print(figure, flush=True)
     for picture in sorted(set(options.out.glob("*.png")) - before):
         print(f"drew {picture}")
-
-
-def told(figure: Figure) -> str:
-    """Return a figure as a line."""
-    return f"{figure.value:9.4g} {figure.unit:5} {figure.about}"

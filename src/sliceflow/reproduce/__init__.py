@@ -7,15 +7,15 @@ to be; it yields figures as they are measured.
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from sliceflow.figures import Figure
 from sliceflow.reproduce.ablations import ablation_h, ablation_m, projections
 from sliceflow.reproduce.classes import classes
 from sliceflow.reproduce.engines import engines
 from sliceflow.reproduce.fid import celeba, cifar10, digits, table
-from sliceflow.reproduce.fits import Figure
 from sliceflow.reproduce.illustrations import illustrations
 from sliceflow.reproduce.inpainting import inpainting
 
-__all__ = ["REPRODUCTIONS", "Figure", "celeba", "cifar10", "digits"]
+__all__ = ["REPRODUCTIONS", "celeba", "cifar10", "digits"]
 
 REPRODUCTIONS: dict[str, Callable[[Path, int], Iterator[Figure]]] = {
     "figure-2d": illustrations,

@@ -9,7 +9,8 @@ import numpy as np
 from sliceflow.data import Images, load
 from sliceflow.engines import Exact
 from sliceflow.estimator import SlicedFlow
-from sliceflow.reproduce.fits import Cost, Figure, Judge, fit, save
+from sliceflow.figures import Figure
+from sliceflow.reproduce.fits import Cost, Judge, fit, save
 from sliceflow.schedules import PAPER, Stage
 
 STEPS, M, H = 300, 2000, 500

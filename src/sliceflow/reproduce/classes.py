@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sliceflow.data import Images, load
+from sliceflow.figures import Figure
 from sliceflow.metrics import Classifier
-from sliceflow.reproduce.fits import Figure, fit, save
+from sliceflow.reproduce.fits import fit, save
 from sliceflow.viz import class_rows
 
 

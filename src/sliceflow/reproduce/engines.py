@@ -6,7 +6,8 @@ from typing import Any
 
 from sliceflow.data import load
 from sliceflow.engines import Exact
-from sliceflow.reproduce.fits import Figure, fit, judged, save
+from sliceflow.figures import Figure
+from sliceflow.reproduce.fits import fit, judged, save
 from sliceflow.schedules import paper
 from sliceflow.viz import grid
 

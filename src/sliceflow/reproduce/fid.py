@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sliceflow.reproduce.fits import PART, Figure, unconditional
+from sliceflow.figures import Figure
+from sliceflow.reproduce.fits import PART, unconditional
 
 SETTINGS: dict[str, Any] = {"schedule": "best", "batch_size": 20_000}
 

@@ -12,6 +12,7 @@ import numpy as np
 from sliceflow._memory import forget_peak, peak_memory
 from sliceflow.data import Images, data_folder, load
 from sliceflow.estimator import SlicedFlow
+from sliceflow.figures import Figure
 from sliceflow.metrics import (
     Inception,
     Statistics,
@@ -27,16 +28,6 @@ FEATURES = data_folder() / "features"
 
 PART = 10_000
 """Samples that are enough for a figure to compare, where all of them would take long."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One measured number."""
-
-    name: str
-    value: float
-    unit: str
-    about: str
 
 
 @dataclass(frozen=True)

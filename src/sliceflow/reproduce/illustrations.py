@@ -15,9 +15,9 @@ from torch.special import expit, ndtr
 from sliceflow.conditions import Columns, Condition, Unconditional
 from sliceflow.course import State
 from sliceflow.engines import Exact
+from sliceflow.figures import Figure
 from sliceflow.flow import Flow
 from sliceflow.metrics import sliced_wasserstein
-from sliceflow.reproduce.fits import Figure
 from sliceflow.schedules import Stage
 from sliceflow.targets import ArrayTarget
 

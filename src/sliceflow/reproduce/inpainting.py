@@ -7,8 +7,9 @@ import numpy as np
 
 from sliceflow.conditions import Observed
 from sliceflow.data import Images, load
+from sliceflow.figures import Figure
 from sliceflow.metrics import nearest
-from sliceflow.reproduce.fits import Figure, fit, save
+from sliceflow.reproduce.fits import fit, save
 from sliceflow.viz import triptych
 
 PARTICLES = {"mnist": 10_000, "fashion-mnist": 10_000, "cifar10": 10_000, "celeba": 3_000}

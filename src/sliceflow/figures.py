@@ -1,0 +1,16 @@
+"""A measured number, as it is printed and kept."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number with its name in the ledger, its unit, and what it is of."""
+
+    name: str
+    value: float
+    unit: str
+    about: str
+
+    def __str__(self) -> str:
+        return f"{self.value:9.4g} {self.unit:5} {self.about}"
