@@ -14,8 +14,7 @@ class Board:
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError as error:
-            fix = 'pip install "sliceflow[tensorboard]"'
-            raise ImportError(f"TensorBoard is not installed: {fix}") from error
+            raise ImportError("there is no TensorBoard: pip install tensorboard") from error
         self._writer = SummaryWriter(str(folder))
 
     def show(self, line: dict[str, Any], picture: Path) -> None:

@@ -76,7 +76,7 @@ class Checkpoints:
         if self._asked_by or monotonic() - self._last >= self._seconds:
             self.save(state)
         if self._asked_by == signal.SIGINT:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt("the state is saved")
         if self._asked_by:
             raise SystemExit(128 + self._asked_by)
 

@@ -1,5 +1,6 @@
 """How long a fit will take, and how much memory: a few steps of each stage, done and multiplied."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -50,18 +51,19 @@ class Forecast:
 
     def memory(self, schedule: tuple[Stage, ...]) -> int:
         """Return the most bytes that the process will have."""
-        return self.peak + sum(
-            (stage.steps - self.tried) * each
-            for stage, each in zip(schedule, self.recorded, strict=True)
-        )
+        return self.peak + self.model(schedule) - self.tried * sum(self.recorded)
 
-    def effort(self, schedule: tuple[Stage, ...], minutes: float) -> float:
-        """Return how many times these steps take so long."""
-        left, all_steps = 60 * minutes - self.around, self.seconds(schedule) - self.around
+    def model(self, schedule: tuple[Stage, ...]) -> int:
+        """Return about how many bytes the model will have."""
+        return sum(stage.steps * n for stage, n in zip(schedule, self.recorded, strict=True))
+
+    def effort(self, schedule: tuple[Stage, ...], minutes: float, spent: float = 0) -> float:
+        """Return how many times these steps take so long, of which some seconds are spent."""
+        left = 60 * minutes - spent - self.around
         if left < sum(self.steps):
-            least = (self.around + sum(self.steps)) / 60
-            raise ValueError(f"{minutes:g} minutes are too few: pass at least {least:.2g}")
-        return left / all_steps
+            least = math.ceil((self.around + spent + sum(self.steps)) / 0.6) / 100
+            raise ValueError(f"{minutes:g} minutes are too few: pass at least {least:g}")
+        return left / (self.seconds(schedule) - self.around)
 
 
 def rehearse(plan: Plan, perform: Callable[[Plan, Callback], State], age: float = 0) -> Forecast:

@@ -31,7 +31,8 @@ def write_report(
     template = environment.from_string(files("sliceflow").joinpath("report.html").read_text())
     is_images = len(model.shape) == 3
     unit = 1 if is_images else x.std(axis=0)
-    _, number = nearest(samples / unit, x / unit, k=NEIGHBOURS)
+    distance, number = nearest(samples / unit, x / unit, k=NEIGHBOURS)
+    among, _ = nearest(x[: len(samples)] / unit, x / unit, k=2)  # the first is itself
     is_equal = samples == x[number[:, 0]]
     page = template.render(
         run=run,
@@ -39,6 +40,8 @@ def write_report(
         model=model,
         rows=len(x),
         moments=run.moments(),
+        near=float(np.median(distance[:, 0])),
+        near_in_data=float(np.median(among[:, 1])),
         copies=float(is_equal.reshape(len(samples), -1).all(axis=1).mean()),
         neighbours=draw(neighbours(samples[:10], x[number[:10]]), 2) if is_images else None,
         columns=None if is_images else quantiles(model, x, samples),

@@ -89,11 +89,17 @@ class Run:
 
     def moments(self) -> list[dict[str, Any]]:
         """Return the lines of `metrics`. Of a step that was done twice, the last one counts."""
-        if not self.metrics.exists():
-            return []
-        whole = self.metrics.read_text().rpartition("\n")[0]  # a kill may leave a part of a line
-        lines = map(json.loads, whole.splitlines())
+        lines = map(json.loads, self._whole_lines().splitlines())
         return sorted({line["step"]: line for line in lines}.values(), key=lambda l: l["step"])
+
+    def mend(self) -> None:
+        """Cut off the part of a line that a kill may have left in `metrics`."""
+        if self.metrics.exists():
+            self.metrics.write_text(self._whole_lines())
+
+    def _whole_lines(self) -> str:
+        text = self.metrics.read_text() if self.metrics.exists() else ""
+        return text[: text.rfind("\n") + 1]
 
     def pictures(self) -> list[Path]:
         """Return the pictures of the stages so far, one after the other."""
@@ -103,6 +109,10 @@ class Run:
         """Return the command that goes on with the run."""
         config, out = (shlex.quote(str(path)) for path in (self.config, self.folder))
         return f"sliceflow fit --config {config} --out {out} --resume"
+
+    def again(self) -> str:
+        """Return the command that does it again."""
+        return f"sliceflow fit --config {shlex.quote(str(self.config))} --out another/folder"
 
     def save_film(self) -> None:
         """Save the pictures of all stages as a film, if there are any."""
@@ -127,6 +137,7 @@ class Watcher:
         self._data, others = x[:, :n].T, x[:, n:].T
         self._floor = sliced_wasserstein(others, self._data)
         self.run.picture(0).parent.mkdir(parents=True, exist_ok=True)
+        self.run.mend()
 
     def __call__(self, state: State) -> None:
         """Write, at the end of a stage, when particles are up to date."""

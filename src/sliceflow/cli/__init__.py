@@ -2,6 +2,7 @@
 
 import errno
 import importlib
+import os
 import re
 import sys
 import warnings
@@ -35,10 +36,16 @@ Examples:
 
 FAILED, INTERRUPTED = 1, 130
 EXPECTED = (
-    *(ValueError, TypeError, OSError, ImportError, MemoryError, FloatingPointError, EOFError),
+    *(ValueError, TypeError, OSError, ImportError, FloatingPointError, EOFError),
     *(zipfile.BadZipFile, yaml.YAMLError),
 )
 """What may go wrong without being a fault of the program."""
+
+DEBUG = "SLICEFLOW_DEBUG"
+"""If this is set in the environment, errors come with where they happened."""
+
+SMALLER = {"fit": "--particles", "sample": "--n", "inpaint": "--most", "evaluate": "--n"}
+"""What decides how much memory a command takes."""
 
 FIXES = {
     errno.ENOSPC: ": free some, or write elsewhere",
@@ -55,6 +62,7 @@ FLAGS = {
     "effort": "--effort",
     "most": "--most",
     "n": "--n",
+    "size": "--size",
 }
 """What parameters of the library are called here."""
 
@@ -69,15 +77,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.showwarning = _warn
     try:
         importlib.import_module(f"sliceflow.cli.{name}").run(options)
-    except KeyboardInterrupt:
-        fix = ": add --resume to go on from the last checkpoint" if name == "fit" else ""
+    except KeyboardInterrupt as error:  # which says so if the state was saved
+        fix = ": add --resume to go on from the last checkpoint" if error.args else ""
         _end(f"sliceflow {name}: interrupted{fix}", INTERRUPTED)
     except EXPECTED as error:
-        _end(f"sliceflow {name}: {_told(error)}", FAILED)
-    except RuntimeError as error:
-        if "allocate memory" not in str(error):
+        if os.environ.get(DEBUG):
             raise
-        _end(f"sliceflow {name}: it does not fit in memory: pass fewer --particles", FAILED)
+        _end(f"sliceflow {name}: {_told(error)}", FAILED)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
+            raise
+        fix = f": pass a smaller {SMALLER[name]}" if name in SMALLER else ""
+        _end(f"sliceflow {name}: it does not fit in memory{fix}", FAILED)
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:

@@ -1,6 +1,7 @@
 """`sliceflow evaluate`: how near samples are to data."""
 
 import json
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -8,28 +9,32 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from sliceflow.cli.files import as_arrays, conditions, opened
+from sliceflow._validation import check_integer
+from sliceflow.cli.files import as_arrays, opened
 from sliceflow.cli.options import Evaluate, Fit
 from sliceflow.cli.source import Source, read, some
+from sliceflow.conditions import Observed
 from sliceflow.data import data_folder, load
-from sliceflow.data.tables import load_csv
+from sliceflow.data.tables import is_csv, load_csv
 from sliceflow.metrics import likeness, nearest, reference_features, sliced_wasserstein
 from sliceflow.metrics.inception import fastest, weights
+from sliceflow.model import FlowModel
 from sliceflow.runs import Run
 
 
 def run(options: Evaluate) -> None:
     """Measure, and print."""
-    samples, data = tables(options) if options.samples.suffix == ".csv" else arrays(options)
+    check_integer("n", options.n, 2)
+    samples, data = tables(options) if is_csv(options.samples) else arrays(options)
     if samples.shape[1:] != data.shape[1:]:
         raise ValueError(
             f"samples have shape {samples.shape[1:]} and the data {data.shape[1:]}: name the data "
             "that they are to be like"
         )
-    rng = np.random.default_rng(0)  # either may be in the order of its labels
-    samples, data = rng.permutation(samples)[: options.n], rng.permutation(data)
-    n = {"samples": float(len(samples)), "rows of data": float(min(len(data), options.n))}
-    figures = n | (of_images if samples.ndim == 4 else of_tables)(samples, data, options)
+    samples, data = (  # either may be in the order of its labels
+        np.random.default_rng(seed).permutation(rows) for seed, rows in enumerate((samples, data))
+    )
+    figures = (of_images if samples.ndim == 4 else of_tables)(samples[: options.n], data, options)
     if options.json:
         print(json.dumps(figures))
         return
@@ -39,7 +44,7 @@ def run(options: Evaluate) -> None:
 
 def tables(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
     """Return the columns of numbers that a table of samples and one of data have in common."""
-    if options.data is None or Path(options.data).suffix != ".csv":
+    if options.data is None or not is_csv(options.data):
         raise ValueError(
             f"{options.samples} is a table: name the one it is to be like, --data x.csv"
         )
@@ -52,16 +57,18 @@ def tables(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
 
 def arrays(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
     """Return samples, and the data that they are compared with."""
-    path, data = options.samples, data_of(options)
+    path = options.samples
     is_model = Run(path).config.exists() or (path.is_file() and path.suffix != ".npz")
     if not is_model:
-        return load(str(path)).pixels, data.x
+        return load(str(path)).pixels, data_of(options, None).x
     model, n = opened(path), options.n
-    given = conditions(model, None, n) if data.y is None else some(data.y, n)
+    data = data_of(options, model)
+    rows = data.x if isinstance(model.condition, Observed) else data.y
+    given = None if rows is None else some(rows, n)
     return as_arrays(model.sample(n, given, 1, verbose=sys.stderr.isatty())), data.x
 
 
-def data_of(options: Evaluate) -> Source:
+def data_of(options: Evaluate, model: FlowModel | None) -> Source:
     """Return what samples are compared with: the data of their run, or what is named."""
     kept = Run(options.samples).config
     if not kept.exists():
@@ -69,11 +76,22 @@ def data_of(options: Evaluate) -> Source:
             raise ValueError(
                 f"{options.samples} is no run, which knows its data: pass --data mnist"
             )
-        return read(Fit(options.data, data_dir=options.data_dir))
+        return read(replace(fitted(model, options.data), data_dir=options.data_dir))
     fit = Fit(**yaml.safe_load(kept.read_text()))
     return read(
         replace(fit, data=options.data or fit.data, data_dir=options.data_dir or fit.data_dir)
     )
+
+
+def fitted(model: FlowModel | None, data: str) -> Fit:
+    """Return the options by which data is read as a model has it, if samples are of one."""
+    if model is None:
+        return Fit(data)
+    if len(model.shape) == 3:
+        return Fit(data, condition="none" if model.classes is None else "label")
+    d = math.prod(model.shape)
+    columns, given = (",".join(names) for names in (model.names[:d], model.names[d:]))
+    return Fit(data, columns=columns or None, condition=given or "none")
 
 
 def of_tables(samples: np.ndarray, data: np.ndarray, options: Evaluate) -> dict[str, float]:
@@ -81,6 +99,8 @@ def of_tables(samples: np.ndarray, data: np.ndarray, options: Evaluate) -> dict[
     n = min(len(samples), len(data) // 2, options.n)
     scaled = [rows / data.std(axis=0) for rows in (samples[:n], data[:n], data[n : 2 * n])]
     return {
+        "samples": n,
+        "rows of data": n,
         "sliced distance": sliced_wasserstein(scaled[0], scaled[1]),
         "sliced distance of data to other data": sliced_wasserstein(scaled[2], scaled[1]),
     }
@@ -96,6 +116,8 @@ def of_images(samples: np.ndarray, data: np.ndarray, options: Evaluate) -> dict[
     found = likeness(ours, real)
     distance, _ = nearest(samples[:1000], data)
     return {
+        "samples": len(ours),
+        "images of data": len(real),
         "FID": found.fid,
         "KID": found.kid,
         "precision": found.precision,

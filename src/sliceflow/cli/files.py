@@ -121,7 +121,9 @@ def filled(model: FlowModel, images: np.ndarray, n: int, seed: int) -> np.ndarra
             "the model does not fill in images: fit one with --condition left, say, first"
         )
     if images.shape[1:] != model.shape:
-        raise ValueError(f"the images have shape {images.shape[1:]} and the model {model.shape}")
+        raise ValueError(
+            f"the images have shape {images.shape[1:]} and the model {model.shape}: give such"
+        )
     if model.kind.dtype != torch.uint8:
         raise ValueError("the model has images of floats: fill them in from Python, model.inpaint")
     return as_arrays(model.inpaint(images, n, seed))

@@ -94,7 +94,7 @@ def timed(options: Fit, forecast: Forecast, plan: Plan) -> tuple[Fit, Plan]:
     if options.minutes is None:
         return options, plan
     spent = 0 if options.dry_run else forecast.rehearsal  # which a dry run does not take again
-    times = forecast.effort(plan.flow.schedule, options.minutes - spent / 60)
+    times = forecast.effort(plan.flow.schedule, options.minutes, spent)
     options = replace(options, effort=options.effort * times, minutes=None)
     schedule = scaled(by_name(options.preset, plan.flow.shape), options.effort)
     return options, replace(plan, flow=replace(plan.flow, schedule=schedule))
@@ -110,11 +110,13 @@ def kept(options: Fit) -> dict[str, Any]:
 def going_on(options: Fit, place: Run) -> Fit:
     """Return the options, if their folder is free, or has the same run and it is to go on."""
     if not place.config.exists():
+        if options.resume:
+            raise ValueError(f"{place.folder} has no run to go on with: leave out --resume")
         return options
+    if place.model.exists():
+        raise ValueError(f"the run in {place.folder} has ended: pass another --out, or delete it")
     if not options.resume:
         raise ValueError(f"{place.folder} has a run: pass --resume to go on, or another --out")
-    if place.model.exists():
-        raise ValueError(f"the run in {place.folder} has ended: pass another --out")
     before = yaml.safe_load(place.config.read_text())
     if options.minutes is not None:
         options = replace(options, effort=before["effort"], minutes=None)
@@ -131,9 +133,11 @@ def told(forecast: Forecast, plan: Plan, as_json: bool) -> str:
     """Return the schedule, how long it takes and how much memory."""
     schedule = plan.flow.schedule
     seconds, memory = forecast.seconds(schedule), forecast.memory(schedule)
+    model = forecast.model(schedule)
     if as_json:
         stages = [asdict(stage) for stage in schedule]
-        return json.dumps({"seconds": seconds, "bytes": memory, "stages": stages})
+        told = {"seconds": seconds, "bytes": memory, "model_bytes": model, "stages": stages}
+        return json.dumps(told)
     lines = ["level  patches      steps   seconds"]
     pairs = zip(schedule, forecast.steps, strict=True)
     for level, rows in groupby(pairs, lambda pair: pair[0].resolution):
@@ -143,4 +147,5 @@ def told(forecast: Forecast, plan: Plan, as_json: bool) -> str:
         took = sum(stage.steps * each for stage, each in row)
         lines.append(f"{level or 'all':5}  {patches:10} {steps:7} {took:9.1f}")
     about = f"about {seconds / 60:.1f} minutes and {memory / 2**30:.1f} GiB"
-    return "\n".join([*lines, f"{plan.n_particles:,} particles: {about}"])
+    file = f"a model of {model / 1e6:.0f} MB"
+    return "\n".join([*lines, f"{plan.n_particles:,} particles: {about}, and {file}"])

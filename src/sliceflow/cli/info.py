@@ -18,6 +18,8 @@ def run(options: Info) -> None:
     told: dict[str, Any] = {"run": yaml.safe_load(place.config.read_text())} if is_run else {}
     if is_run and (moments := place.moments()):
         told["so far"] = moments[-1]
+    if is_run and not place.model.exists():
+        told["to go on"] = place.resume()
     card = ""
     if not is_run or place.model.exists():
         told["model"], card = describe(model_file(options.path))

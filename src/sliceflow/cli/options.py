@@ -98,8 +98,7 @@ class Sample:
     n
         How many.
     given
-        The label, or the values of given columns, separated by commas. By default some of each
-        label.
+        The label, by default some of each; or the values of given columns, separated by commas.
     out
         A picture (.png), arrays (.npz), a table (.csv), or a folder of pictures. By default
         samples.png for images and samples.csv for a table.
@@ -134,7 +133,8 @@ class Inpaint:
     most
         The most images.
     out
-        A picture of what is given, the samples and the original (.png), or arrays (.npz).
+        A picture of what is given, the samples and the original (.png), arrays (.npz), or a folder
+        of pictures of all samples, one image after the other.
     seed
         Another seed gives other samples.
     data_dir
@@ -154,8 +154,8 @@ class Inpaint:
 class Evaluate:
     """Measure how near samples are to data.
 
-    Images are compared by FID, KID, precision and recall, with Inception's features (which take
-    some images a second), and by the distance to the nearest image; tables by the sliced distance.
+    Images are compared by FID, KID, precision and recall, for which Inception's features take some
+    minutes, and by the distance to the nearest image; tables by the sliced distance.
     FID depends on how many there are: compare figures of the same n.
 
     For example:

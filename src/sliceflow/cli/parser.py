@@ -23,8 +23,9 @@ class Formatter(DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter):
     """Help that keeps examples as they were written, and tells defaults but not Python's types."""
 
     def _get_help_string(self, action: argparse.Action) -> str:
-        is_told = action.default in (None, False, argparse.SUPPRESS) or not action.option_strings
-        return f"{action.help or ''}{'' if is_told else ' By default %(default)s.'}"
+        is_none = any(action.default is none for none in (None, False, argparse.SUPPRESS))
+        told = "" if is_none or not action.option_strings else " By default %(default)s."
+        return f"{action.help or ''}{told}"
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         return "" if action.dest == "subcommand" else super()._format_action_invocation(action)
@@ -48,7 +49,9 @@ class Parser(ArgumentParser):
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Say what is wrong in one line, and end."""
         parser = getattr(ex, "subcommand_parser", None) or self
-        sys.stderr.write(f"{parser.prog}: {parser._told(message)} (see {parser.prog} --help)\n")
+        command = re.search(r"arguments are required: (\w+)\.", message)
+        prog = f"{self.prog} {command[1]}" if command else parser.prog
+        sys.stderr.write(f"{prog}: {parser._told(message)} (see {prog} --help)\n")
         raise SystemExit(WRONG_USE)
 
     def _told(self, message: str) -> str:

@@ -2,13 +2,14 @@
 
 import sys
 
+from sliceflow._validation import check_integer
 from sliceflow.cli.files import as_arrays, checked_out, conditions, opened, save_samples
 from sliceflow.cli.options import Sample
 
 
 def run(options: Sample) -> None:
     """Draw samples."""
-    model, n = opened(options.model), options.n
+    model, n = opened(options.model), check_integer("n", options.n, 1)
     y, out = conditions(model, options.given, n), checked_out(options.out, model)
     x = model.sample(n, y, options.seed, verbose=sys.stderr.isatty())
     save_samples(out, model, as_arrays(x), y)

@@ -11,7 +11,7 @@ from PIL import Image
 from sliceflow._validation import HALVES
 from sliceflow.cli.options import Fit
 from sliceflow.data import Images, load
-from sliceflow.data.tables import Table, load_csv
+from sliceflow.data.tables import Table, is_csv, load_csv
 
 MOST_LABELS = 100
 """Whole numbers that are labels; if there are more, they are numbers."""
@@ -30,7 +30,7 @@ class Source:
 def read(fit: Fit) -> Source:
     """Read the data that a fit names."""
     _check(fit)
-    if Path(fit.data).suffix == ".csv":
+    if is_csv(fit.data):
         return _table(load_csv(Path(fit.data)), _names(fit.condition), _names(fit.columns))
     images = load(fit.data, folder=fit.data_dir, size=fit.size)
     return _images(images.with_flips() if fit.flips else images, fit.condition)
@@ -38,13 +38,11 @@ def read(fit: Fit) -> Source:
 
 def _check(fit: Fit) -> None:
     """Say so if an option is for data of another kind."""
-    is_table = Path(fit.data).suffix == ".csv"
+    is_table = is_csv(fit.data)
     if is_table and (fit.size or fit.flips):
         raise ValueError("--size and --flips are for images: leave them out for a table")
     if fit.columns and not is_table:
         raise ValueError("--columns is for tables: leave it out for images")
-    if fit.size and not Path(fit.data).is_dir():
-        raise ValueError("--size is for folders of images: leave it out, or name a folder")
 
 
 def _names(text: str | None) -> list[str]:
@@ -57,6 +55,8 @@ def _table(table: Table, given: Sequence[str], columns: Sequence[str]) -> Source
     names = columns or [name for name in table.columns if name not in given]
     if not names:
         raise ValueError("all columns are given: leave one out of --condition, to be drawn")
+    if both := set(names) & set(given):
+        raise ValueError(f"{', '.join(both)}: either drawn or given: leave it out of one of them")
     x = table.numbers(names)
     if len(y) == 1 and _are_labels(y[0]):
         return Source(x, y[0], names=(*names, *given))

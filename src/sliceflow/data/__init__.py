@@ -38,6 +38,8 @@ def load(
     """
     if split not in ("train", "test"):
         raise ValueError(f'split={split!r}: pass "train" or "test"')
+    if size is not None and not Path(name).is_dir():
+        raise ValueError(f"size={size} is for folders of images, and {name} is none: leave it out")
     where = data_folder(folder)
     if name in ("mnist", "fashion-mnist"):
         return load_idx(str(name), split, where)

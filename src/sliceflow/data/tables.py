@@ -33,10 +33,29 @@ class Table:
         """Return columns of numbers, (n, d)."""
         for name in names:
             if self.column(name).dtype.kind == "U":
-                raise ValueError(
-                    f"column {name!r} is words, not numbers: leave it out, or condition on it"
-                )
+                raise ValueError(f"column {name!r} {_complaint(self.columns[name])}")
         return np.stack([self.columns[name].astype(float) for name in names], axis=1)
+
+
+def _complaint(words: np.ndarray) -> str:
+    """Return what is wrong with a column that should be numbers."""
+    others = [word for word in words.tolist() if not _is_number(word)]
+    if len(others) < len(words) / 2:
+        return f"has {others[0]!r} where a number should be: fill it in, or drop that line"
+    return "is words, not numbers: leave it out, or condition on it"
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def is_csv(path: str | Path) -> bool:
+    """Return whether a path is that of a CSV file."""
+    return Path(path).suffix.lower() == ".csv"
 
 
 def load_csv(path: Path) -> Table:

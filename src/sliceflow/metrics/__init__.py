@@ -1,13 +1,8 @@
 """Distances between samples, and what samples are like."""
 
 from sliceflow.metrics.classifier import Classifier
-from sliceflow.metrics.frechet import (
-    Statistics,
-    frechet_distance,
-    kernel_distance,
-    reference_features,
-)
-from sliceflow.metrics.inception import Inception
+from sliceflow.metrics.frechet import Statistics, frechet_distance, kernel_distance
+from sliceflow.metrics.inception import Inception, reference_features
 from sliceflow.metrics.likeness import Likeness, likeness
 from sliceflow.metrics.neighbours import Coverage, nearest, precision_and_recall
 from sliceflow.metrics.sliced import sliced_wasserstein

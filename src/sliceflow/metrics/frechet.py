@@ -1,13 +1,9 @@
 """Distances between two sets of images by their features: FID and KID."""
 
-import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self
 
 import numpy as np
-
-from sliceflow.metrics.inception import Inception
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,18 +65,3 @@ def kernel_distance(
 def _kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     kernel: np.ndarray = (a @ b.T / a.shape[1] + 1) ** 3
     return kernel
-
-
-def reference_features(
-    pixels: np.ndarray, inception: Inception, folder: str | Path, *, progress: bool = False
-) -> np.ndarray:
-    """Return the features of images, kept in a folder: of the same images they are made once."""
-    digest = hashlib.sha256(pixels.tobytes()).hexdigest()[:16]
-    path = Path(folder) / f"features-{digest}-{len(pixels)}-{inception.precision}.npy"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".part.npy")
-        np.save(partial, inception(pixels, progress=progress))
-        partial.replace(path)
-    features: np.ndarray = np.load(path)
-    return features

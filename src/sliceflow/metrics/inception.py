@@ -1,5 +1,7 @@
 """Features of images by the Inception network of 2015-12-05, which FID and KID are defined with."""
 
+import hashlib
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
@@ -52,7 +54,7 @@ class Inception:
     path
         The network as TorchScript. By default it is in the data folder, or fetched once.
     fast
-        By OpenVINO (``pip install "sliceflow[fid]"``), in bfloat16 where the CPU has it in
+        By OpenVINO (``pip install openvino``), in bfloat16 where the CPU has it in
         hardware: there about ten times as fast as by PyTorch, elsewhere three times.
         docs/results.md has how much bfloat16 changes features and FID.
 
@@ -91,6 +93,21 @@ def fastest(path: str | Path | None = None) -> Inception:
     return Inception(path, fast=find_spec("openvino") is not None)
 
 
+def reference_features(
+    pixels: np.ndarray, inception: Inception, folder: str | Path, *, progress: bool = False
+) -> np.ndarray:
+    """Return the features of images, kept in a folder: of the same images they are made once."""
+    digest = hashlib.sha256(pixels.tobytes()).hexdigest()[:16]
+    path = Path(folder) / f"features-{digest}-{len(pixels)}-{inception.precision}.npy"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{os.getpid()}.part.npy")
+        np.save(partial, inception(pixels, progress=progress))
+        partial.replace(path)
+    features: np.ndarray = np.load(path)
+    return features
+
+
 def _batches(pixels: np.ndarray) -> Iterator[Tensor]:
     """Yield images at 299×299 in [−1, 1], in batches of one size: the last one is filled up."""
     rows, columns = resize_matrix(pixels.shape[2]), resize_matrix(pixels.shape[3])
@@ -117,7 +134,7 @@ def _openvino(network: torch.jit.ScriptModule) -> tuple[str, Runner]:
     try:
         import openvino
     except ImportError as error:
-        raise ImportError('fast features need OpenVINO: pip install "sliceflow[fid]"') from error
+        raise ImportError("fast features need OpenVINO: pip install openvino") from error
     shape = [BATCH, 3, SIDE, SIDE]
     model = openvino.convert_model(network, input=[(shape, openvino.Type.f32)])
     core = openvino.Core()

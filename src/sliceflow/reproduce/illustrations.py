@@ -112,7 +112,7 @@ def _draw(path: Path, n: int) -> None:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError('it needs Matplotlib: pip install "sliceflow[examples]"') from error
+        raise ImportError("it needs Matplotlib: pip install matplotlib") from error
     figure, axes = plt.subplots(5, len(SHOWN), figsize=(13, 9), sharex=True, sharey="row")
     for line, (title, particles, data) in zip(axes, _rows(n), strict=True):
         colours = np.where(particles[0][1] > 0, "tab:red", "tab:orange")
