@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +23,7 @@ from sliceflow.estimator import SlicedFlow
 from sliceflow.forecast import Forecast, rehearse
 from sliceflow.plan import Plan
 from sliceflow.runs import Run, Watcher
-from sliceflow.schedules import by_name, scaled
+from sliceflow.schedules import Stage, by_name, scaled
 
 MOST = 10_000
 """Particles by default, if the data has as many rows."""
@@ -130,22 +131,26 @@ def going_on(options: Fit, place: Run) -> Fit:
 
 
 def told(forecast: Forecast, plan: Plan, as_json: bool) -> str:
-    """Return the schedule, how long it takes and how much memory."""
+    """Return the schedule, how long it takes, how much memory, and how large the model gets."""
     schedule = plan.flow.schedule
     seconds, memory = forecast.seconds(schedule), forecast.memory(schedule)
     model = forecast.model(schedule)
     if as_json:
         stages = [asdict(stage) for stage in schedule]
-        told = {"seconds": seconds, "bytes": memory, "model_bytes": model, "stages": stages}
-        return json.dumps(told)
-    lines = ["level  patches      steps   seconds"]
+        found = {"seconds": seconds, "bytes": memory, "model_bytes": model, "stages": stages}
+        return json.dumps(found)
+    about = f"about {seconds / 60:.1f} minutes and {memory / 2**30:.1f} GiB"
+    last = f"{plan.n_particles:,} particles: {about}, and a model of {model / 1e6:.0f} MB"
+    return "\n".join([*by_level(forecast, schedule), last])
+
+
+def by_level(forecast: Forecast, schedule: tuple[Stage, ...]) -> Iterator[str]:
+    """Yield a line for each level of a schedule."""
+    yield "level  patches      steps   seconds"
     pairs = zip(schedule, forecast.steps, strict=True)
     for level, rows in groupby(pairs, lambda pair: pair[0].resolution):
         row = list(rows)
         patches = ", ".join(str(stage.patch or "all") for stage, _ in row)
         steps = sum(stage.steps for stage, _ in row)
         took = sum(stage.steps * each for stage, each in row)
-        lines.append(f"{level or 'all':5}  {patches:10} {steps:7} {took:9.1f}")
-    about = f"about {seconds / 60:.1f} minutes and {memory / 2**30:.1f} GiB"
-    file = f"a model of {model / 1e6:.0f} MB"
-    return "\n".join([*lines, f"{plan.n_particles:,} particles: {about}, and {file}"])
+        yield f"{level or 'all':5}  {patches:10} {steps:7} {took:9.1f}"
