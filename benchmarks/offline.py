@@ -2,12 +2,13 @@
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.ledger import Figure
-from sliceflow import SlicedFlow, load, save
+from sliceflow import FlowModel, SlicedFlow, load, save
 from sliceflow.data import Images
 from sliceflow.data import load as load_images
 from sliceflow.reproduce.fits import PART, Judge, fit
@@ -20,15 +21,22 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield FID and spread of offline samples beside those of the fit's particles, and the size."""
     for name in PARTICLES if shrink == 1 else ["mnist"]:
         fitted, images, about = quick_fit(name, PARTICLES[name] // shrink**2, shrink)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "model.zip")
-            save(fitted.model_, path)
+        with saved(fitted.model_) as path:
             megabytes, model = path.stat().st_size / 1e6, load(path)
         yield Figure(f"model_mb.{name}", megabytes, "MB", f"the file of a model, {about}")
         y = None if fitted.conditions_ is None else fitted.conditions_[:PART]
         batched = fitted.particles_[:PART]
         offline = model.sample(len(batched), y, random_state=1)
         yield from compared(name, batched, offline, images[: PART // shrink**2], about)
+
+
+@contextmanager
+def saved(model: FlowModel) -> Iterator[Path]:
+    """Save a model to a file that is there for a while."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.zip")
+        save(model, path)
+        yield path
 
 
 def quick_fit(name: str, particles: int, shrink: int) -> tuple[SlicedFlow, Images, str]:

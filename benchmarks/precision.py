@@ -1,13 +1,11 @@
 """How many knots a model needs, and of how many bits: FID and size, MNIST by class."""
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from benchmarks.ledger import Figure
-from benchmarks.offline import quick_fit
-from sliceflow import FlowModel, SlicedFlow, save
+from benchmarks.offline import quick_fit, saved
+from sliceflow import FlowModel, SlicedFlow
 from sliceflow.flow import Precision
 from sliceflow.reproduce.fits import PART, Judge
 
@@ -42,6 +40,5 @@ def recorded(fitted: SlicedFlow, precision: Precision) -> FlowModel:
 
 def megabytes(model: FlowModel) -> float:
     """Return the size of the model's file."""
-    with tempfile.TemporaryDirectory() as folder:
-        save(model, Path(folder, "model.zip"))
-        return Path(folder, "model.zip").stat().st_size / 1e6
+    with saved(model) as path:
+        return path.stat().st_size / 1e6

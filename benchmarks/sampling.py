@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +11,8 @@ import numpy as np
 import torch
 
 from benchmarks.ledger import Figure
-from benchmarks.offline import quick_fit
-from sliceflow import FlowModel, load, save
+from benchmarks.offline import quick_fit, saved
+from sliceflow import FlowModel, load
 from sliceflow.course import State
 from sliceflow.speed import seconds
 
@@ -26,9 +25,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     for name in ["mnist", "cifar10"] if shrink == 1 else ["mnist"]:
         fitted, _, _ = quick_fit(name, 10_000 // shrink**2, shrink)
         y = fitted.conditions_
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "model.zip")
-            save(fitted.model_, path)
+        with saved(fitted.model_) as path:
             model = load(path)
             first = median(first_sample(path, y is not None) for _ in range(repeats))
         whose = f"the first sample of a new process after it loaded the model, {name}"
