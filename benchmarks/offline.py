@@ -57,15 +57,15 @@ def compared(
     name: str, batched: np.ndarray, offline: np.ndarray, images: Images, about: str
 ) -> Iterator[Figure]:
     """Yield FID of both to the images, and how far each is spread."""
+    for kind, pixels in {"batched": batched, "offline": offline}.items():
+        value = spread(pixels) / spread(images.pixels)
+        what = f"spread of pixels, {kind} / data, {name}"
+        yield Figure(f"spread.{kind}.{name}", value, "", what)
     fid, many = Judge(images).fid_of, f"{len(batched):,} samples to {len(images):,} images, {about}"
     theirs, ours = fid(batched), fid(offline)
     yield Figure(f"fid.batched.{name}", theirs, "", f"FID of the fit's particles, {many}")
     yield Figure(f"fid.offline.{name}", ours, "", f"FID of offline samples, {many}")
     yield Figure(f"offline_ratio.{name}", ours / theirs, "", f"offline / the fit's own, {name}")
-    for kind, pixels in {"batched": batched, "offline": offline}.items():
-        value = spread(pixels) / spread(images.pixels)
-        what = f"spread of pixels, {kind} / data, {name}"
-        yield Figure(f"spread.{kind}.{name}", value, "", what)
 
 
 def spread(pixels: np.ndarray) -> float:
