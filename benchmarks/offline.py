@@ -13,14 +13,14 @@ from sliceflow.data import Images
 from sliceflow.data import load as load_images
 from sliceflow.reproduce.fits import PART, Judge, fit
 
-PARTICLES = {"cifar10": 50_000, "mnist": 10_000}
-"""Maps are learnt from as many: more particles are nearer to those that the fit never saw."""
+NAMES = ("cifar10", "mnist")
+PARTICLES = 10_000
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield FID and spread of offline samples beside those of the fit's particles, and the size."""
-    for name in PARTICLES if shrink == 1 else ["mnist"]:
-        fitted, images, about = quick_fit(name, PARTICLES[name] // shrink**2, shrink)
+    for name in NAMES if shrink == 1 else ["mnist"]:
+        fitted, images, about = quick_fit(name, PARTICLES // shrink**2, shrink)
         with saved(fitted.model_) as path:
             megabytes, model = path.stat().st_size / 1e6, load(path)
         yield Figure(f"model_mb.{name}", megabytes, "MB", f"the file of a model, {about}")
