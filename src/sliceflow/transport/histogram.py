@@ -210,20 +210,20 @@ class Counted:
         """Return what the compiled kernels take: the grid's three arrays and the counts."""
         return *self.grid.arrays(), self.counts.numpy()
 
-    def means(self, parts: int) -> Tensor:
-        """Return the mean of each of so many equal parts of the values, (H, parts), in float64.
+    def means(self, ends: Tensor) -> Tensor:
+        """Return the mean of each part of the sorted values, (H, parts), in float64.
 
-        The values in a cell are taken to be spread evenly: one that is cut has its share of them.
+        Parts end at these shares of the values, (parts + 1,), from 0 to 1. The values in a cell are
+        taken to be spread evenly: one that is cut has its share of them.
         """
         if is_compiled(self.grid.low):
-            means = torch.empty(len(self.counts), parts, dtype=torch.float64)
-            average_parts(*self.arrays(), means.numpy())
+            means = torch.empty(len(self.counts), len(ends) - 1, dtype=torch.float64)
+            average_parts(*self.arrays(), ends.numpy(), means.numpy())
             return means
         edge, n = self.grid.edges(), self.counts.double()
         width, upto = edge.diff(dim=1), n.cumsum(dim=1)
         total = (n * (edge[:, :-1] + width / 2)).cumsum(dim=1)
-        ends = torch.linspace(0, 1, parts + 1, dtype=torch.float64, device=n.device)
-        rank = upto[:, -1:] * ends
+        rank = upto[:, -1:] * ends.to(n.device)
         i = torch.searchsorted(upto, rank).clamp_(max=n.shape[1] - 1)
         missing = upto.gather(1, i) - rank  # from there to the end of the cell
         share = missing / n.gather(1, i).clamp(min=1)

@@ -262,23 +262,23 @@ def displace_rows(z, low, high, slots, start, rise):
 
 
 @kernel
-def average_parts(low, high, slots, counts, means):
-    """Write, for each row, the means of equal parts of its values; see `Counted.means`."""
-    (h, b), parts = counts.shape, means.shape[1]
+def average_parts(low, high, slots, counts, ends, means):
+    """Write, for each row, the means of parts of its values; see `Counted.means`."""
+    h, b = counts.shape
     edge = np.empty(b + 1)
     for i in range(h):
         edges(low[i], high[i], slots[i], edge)
-        rank = counts[i].sum() / parts
+        rank = counts[i].sum() * ends
         c, upto, total, before = 0, 0.0, 0.0, 0.0
-        for k in range(parts):
-            while c < b - 1 and upto + counts[i, c] < (k + 1) * rank:
+        for k in range(len(ends) - 1):
+            while c < b - 1 and upto + counts[i, c] < rank[k + 1]:
                 upto += counts[i, c]
                 total += counts[i, c] * (edge[c] + edge[c + 1]) / 2
                 c += 1
-            taken = (k + 1) * rank - upto
+            taken = rank[k + 1] - upto
             half = taken / max(counts[i, c], 1) / 2
             sofar = total + taken * (edge[c] + half * (edge[c + 1] - edge[c]))
-            means[i, k], before = (sofar - before) / rank, sofar
+            means[i, k], before = (sofar - before) / (rank[k + 1] - rank[k]), sofar
 
 
 @kernel

@@ -5,6 +5,7 @@ what a step does to them the next one sees. Others would be moved by what happen
 them, by chance, and nothing sees it: step after step it adds up. They move as many do on average.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -33,12 +34,15 @@ class KnotMap:
 
     @classmethod
     def of(cls, T: HistogramMap, parts: int) -> Self:
-        """Return the map that takes the mean of each of so many equal parts of p to that of q.
+        """Return the map that takes the mean of each of so many parts of p to that of q.
 
+        Parts are smaller towards both ends: a heavy tail has much of the variance in few values.
         The outermost lines go on to the extremes of p, but not beyond those of q.
         """
+        angles = torch.linspace(0, math.pi / 2, parts + 1, dtype=torch.float64)
+        ends = angles.sin().square()
         (x, low, high), (y, least, most) = (
-            (side.means(parts), side.grid.low[:, None], side.grid.high[:, None])
+            (side.means(ends), side.grid.low[:, None], side.grid.high[:, None])
             for side in (T.p, T.q)
         )
         slope = (y.diff(dim=1) / x.diff(dim=1)).nan_to_num(0, 0, 0)
