@@ -31,8 +31,9 @@ def write_report(
     template = environment.from_string(files("sliceflow").joinpath("report.html").read_text())
     is_images = len(model.shape) == 3
     unit = 1 if is_images else x.std(axis=0)
-    distance, number = nearest(samples / unit, x / unit, k=NEIGHBOURS)
-    among, _ = nearest(x[: len(samples)] / unit, x / unit, k=2)  # the first is itself
+    rows = x / unit
+    distance, number = nearest(samples / unit, rows, k=NEIGHBOURS)
+    among, _ = nearest(rows[: len(samples)], rows, k=2)  # the first is itself
     is_equal = samples == x[number[:, 0]]
     page = template.render(
         run=run,

@@ -20,11 +20,16 @@ class Likeness(NamedTuple):
     recall: float
 
 
-def likeness(samples: np.ndarray, data: np.ndarray) -> Likeness:
-    """Return how like samples are to data, both as features (n, d)."""
+def likeness(
+    samples: np.ndarray, data: np.ndarray, statistics: Statistics | None = None
+) -> Likeness:
+    """Return how like samples are to data, both as features (n, d).
+
+    ``statistics`` are those of the data, if they are known already.
+    """
     found = precision_and_recall(samples[:MOST], data[:MOST])
     return Likeness(
-        frechet_distance(Statistics.of(samples), Statistics.of(data)),
+        frechet_distance(Statistics.of(samples), statistics or Statistics.of(data)),
         kernel_distance(samples, data),
         found.precision,
         found.recall,

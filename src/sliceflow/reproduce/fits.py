@@ -15,6 +15,7 @@ from sliceflow.estimator import SlicedFlow
 from sliceflow.figures import Figure
 from sliceflow.metrics import (
     Inception,
+    Likeness,
     Statistics,
     frechet_distance,
     likeness,
@@ -75,6 +76,10 @@ class Judge:
         """Return FID of images by their features."""
         return frechet_distance(Statistics.of(features), self._statistics)
 
+    def likeness(self, features: np.ndarray) -> Likeness:
+        """Return FID and more of images by their features."""
+        return likeness(features, self.real, self._statistics)
+
     def fid_of(self, pixels: np.ndarray) -> float:
         """Return FID of images of bytes."""
         return self.fid(inception()(pixels))
@@ -83,7 +88,7 @@ class Judge:
 def judged(samples: np.ndarray, images: Images, name: str, about: str) -> Iterator[Figure]:
     """Yield distances of samples to the data they were fitted to, by Inception's features."""
     judge, ours = Judge(images), inception()(samples, progress=True)
-    for kind, value in likeness(ours, judge.real)._asdict().items():
+    for kind, value in judge.likeness(ours)._asdict().items():
         title = kind.upper() if kind in ("fid", "kid") else kind
         yield Figure(f"{kind}.{name}", value, "", f"{title}, {about}")
     if len(ours) > PART:
