@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from own_data import make_photos, make_table
 from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -29,14 +30,8 @@ SHORT = ("--effort", "0.05")
 def place(tmp_path_factory):
     """A folder with data of two kinds, and runs that were fitted to it."""
     folder = tmp_path_factory.mktemp("cli")
-    rng = np.random.default_rng(0)
-    for kind in ("bright", "dark"):
-        (folder / "photos" / kind).mkdir(parents=True)
-        for i in range(40):
-            pixels = rng.integers(100, size=(12, 10, 3)) + (150 if kind == "bright" else 0)
-            Image.fromarray(pixels.astype(np.uint8)).save(folder / "photos" / kind / f"{i}.png")
-    rows = [f"{x},{2 * x},{'ab'[i % 2]}" for i, x in enumerate(rng.normal(size=80))]
-    (folder / "table.csv").write_text("\n".join(["u,v,kind", *rows]))
+    make_photos(folder / "photos", ("bright", "dark"), 40)
+    make_table(folder / "table.csv", ("u", "v", "kind"), "ab", 80)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         main(["fit", "photos", "--condition", "label", *SHORT])

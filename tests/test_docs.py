@@ -7,9 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
+from own_data import make_photos, make_table
 
 import sliceflow.estimator
 from benchmarks.__main__ import SUITES
@@ -27,14 +26,9 @@ def blocks(document):
 
 def prepare(folder):
     """Put into a folder what documents call your own data."""
-    rng = np.random.default_rng(0)
-    for kind in ("cats", "dogs"):
-        (folder / "photos" / kind).mkdir(parents=True)
-        for i in range(30):
-            pixels = rng.integers(100, size=(12, 10, 3)) + (100 if kind == "cats" else 0)
-            Image.fromarray(pixels.astype(np.uint8)).save(folder / "photos" / kind / f"{i}.png")
-    rows = [f"{x},{x + 1},{('setosa', 'virginica')[i % 2]}" for i, x in enumerate(rng.random(90))]
-    (folder / "flowers.csv").write_text("\n".join(["length,width,species", *rows]))
+    make_photos(folder / "photos", ("cats", "dogs"), 30)
+    columns, species = ("length", "width", "species"), ("setosa", "virginica")
+    make_table(folder / "flowers.csv", columns, species, 90)
     (folder / "examples").symlink_to(ROOT / "examples")
 
 

@@ -113,6 +113,12 @@ class FlowModel(Course):
             names,
         )
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of a table and, after them, of y; numbers if it has none."""
+        given = self.condition.l if self.classes is None else 1
+        return self.names or tuple(f"x{i}" for i in range(self.shape[0] + given))
+
     def sample(self, n: int, y: Any = None, random_state: Any = None, verbose: bool = False) -> Any:
         """Return n new samples of x, given y if the model is conditional.
 

@@ -54,9 +54,8 @@ def quantiles(
     model: FlowModel, x: np.ndarray, samples: np.ndarray
 ) -> list[tuple[str, np.ndarray, np.ndarray]]:
     """Return the name of each column, its quantiles in the data, and those in samples."""
-    names = model.names or tuple(f"x{i}" for i in range(x.shape[1]))
     both = (np.quantile(rows, QUANTILES, axis=0).T for rows in (x, samples))
-    return list(zip(names, *both, strict=False))
+    return list(zip(model.columns, *both, strict=False))
 
 
 def picture(source: Path | Image.Image, about: str) -> Markup:

@@ -101,8 +101,7 @@ def save_samples(out: Path, model: FlowModel, x: np.ndarray, y: np.ndarray | Non
 
 def _save_table(out: Path, model: FlowModel, x: np.ndarray, y: np.ndarray | None) -> None:
     columns = [*x.T, *([] if y is None else y.reshape(len(y), -1).T)]
-    names = model.names or tuple(f"x{i}" for i in range(len(columns)))
-    save_csv(out, names, columns)
+    save_csv(out, model.columns, columns)
 
 
 def _save_folder(out: Path, pixels: np.ndarray, y: np.ndarray | None) -> None:
