@@ -21,7 +21,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     data, unseen = ((levels + noise) / 128 - 1).split([50_000, 10_000], dim=1)
     for cells in (128, 512, 2048):
         flow = Flow(
-            ArrayTarget(data.contiguous(), 25_000),
+            [ArrayTarget(data.contiguous(), 25_000)],
             Unconditional(),
             SHAPE,
             pyramid(SHAPE, Preset(60 // shrink, 30 // shrink, 10 // shrink)),

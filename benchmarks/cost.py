@@ -86,7 +86,7 @@ def step_time(size: Size, repeats: int) -> float:
     """Return the seconds of a step."""
     shape = (size.c, size.k, size.k)
     target = ArrayTarget(torch.randn(size.c * size.k**2, size.n))
-    flow = Flow(target, Unconditional(), shape, (Stage(10**6, size.k, size.s),), Fast(size.b))
+    flow = Flow([target], Unconditional(), shape, (Stage(10**6, size.k, size.s),), Fast(size.b))
     state = flow.start(size.m)
     flow.step(state)
     return median(seconds(lambda: flow.step(state)) for _ in range(3 * repeats))

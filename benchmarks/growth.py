@@ -58,7 +58,7 @@ def stage_seconds(size: dict[str, int], repeats: int, shrink: int) -> float:
     """Return the time of a stage, with entering and leaving its level."""
     side, m, n = size["side"], size["m"] // shrink, size["n"] // shrink
     target, stage = ArrayTarget(torch.randn(side * side, n)), Stage(STEPS, size["k"], PATCH)
-    flow = Flow(target, Unconditional(), (1, side, side), (stage,))
+    flow = Flow([target], Unconditional(), (1, side, side), (stage,))
     flow.run(flow.start(m))
     return median(seconds(partial(flow.run, flow.start(m))) for _ in range(repeats))
 

@@ -57,4 +57,4 @@ def mirrored(train: Images) -> ArrayTarget:
 def flow_above(k: int, target: ArrayTarget, shape: tuple[int, ...], preset: str) -> Flow:
     """Return a flow with the stages above k×k, from a Gaussian."""
     schedule = tuple(stage for stage in pyramid(shape, preset) if (stage.resolution or 0) > k)
-    return Flow(target, Unconditional(), shape, schedule, initial=Gaussian())
+    return Flow([target], Unconditional(), shape, schedule, initial=Gaussian())

@@ -40,7 +40,7 @@ def main():
     z = torch.from_numpy(digits.particles())
     target = ArrayTarget(z, batch_size=20_000, n_pixels=len(z))
     schedule = pyramid(digits.shape, "quick")
-    flow = Flow(target, Unconditional(), digits.shape, schedule, initial=Noise(0.1))
+    flow = Flow([target], Unconditional(), digits.shape, schedule, initial=Noise(0.1))
     camera, state = Camera(digits.shape, 64), flow.start(options.particles)
     camera(state)
     flow.run(state, [camera])

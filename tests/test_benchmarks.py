@@ -1,6 +1,8 @@
-"""The ledger: what the documents show is what it holds."""
+"""The ledger: what the documents show is what it holds; and the suites that fill it."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -65,3 +67,11 @@ def test_writing_replaces_what_was_measured_before(tmp_path, monkeypatch):
 def test_suites_are_all_there():
     files = {path.stem for path in (ledger.ROOT / "benchmarks").glob("[a-z]*.py")}
     assert files - {"ledger"} | set(PAPER) == set(SUITES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_suite_runs(suite):
+    """Small, and once."""
+    command = [sys.executable, "-m", "benchmarks", suite, "--short"]
+    subprocess.run(command, cwd=ledger.ROOT, check=True, timeout=900)

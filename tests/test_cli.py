@@ -25,6 +25,8 @@ from sliceflow.speed import speeds
 
 SHORT = ("--effort", "0.05")
 
+pytestmark = pytest.mark.xdist_group("cli")  # one folder for all
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):

@@ -18,6 +18,8 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 MNIST = data_folder() / "mnist"
 
+pytestmark = pytest.mark.xdist_group("docs")  # one folder for all
+
 
 def blocks(document):
     """Return the blocks of a document that are code: their language, and their lines."""

@@ -64,7 +64,7 @@ def test_every_parameter_reaches_the_flow():
         assert getattr(model.flow_, name) == value
     assert (model.flow_.schedule, model.flow_.seed) == (schedule, 4)
     assert model.flow_.initial == Noise(0.1)
-    assert model.flow_.target.batch_size == 8
+    assert model.flow_.targets[0].batch_size == 8
     assert model.flow_.condition.amplifier == 3
     assert len(model.particles_) == len(model.conditions_) == 11
 
@@ -219,7 +219,7 @@ def test_units_do_not_matter():
 
 def test_pixels_are_not_scaled():
     model = quick(schedule=[Stage(1, 6, 3)]).fit(IMAGES)
-    rows = model.flow_.target.z.T
+    rows = model.flow_.targets[0].z.T
     assert torch.equal(
         rows.sort(dim=0).values, torch.from_numpy(IMAGES.reshape(40, -1)).sort(dim=0).values
     )
@@ -250,7 +250,7 @@ def test_bytes_in_bytes_out(make):
 def test_bytes_are_brightness_from_minus_one_to_one():
     model = quick(schedule=[Stage(1, 6, 3)]).fit(BYTES)
     middles = (2 * BYTES.reshape(50, -1).astype(np.float32) + 1) / 256 - 1
-    z = model.flow_.target.z.T.numpy()
+    z = model.flow_.targets[0].z.T.numpy()
     np.testing.assert_allclose(np.sort(z, axis=0), np.sort(middles, axis=0), atol=1e-6)
 
 

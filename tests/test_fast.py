@@ -9,14 +9,13 @@ import scipy.stats
 import torch
 from test_flow import CONDITIONS, bits, make
 
-from sliceflow import SlicedFlow
+from sliceflow import SlicedFlow, distributed
 from sliceflow._random import Draw, generator
 from sliceflow._threads import parallel
 from sliceflow.conditions import Label, Unconditional
 from sliceflow.engines import Fast
 from sliceflow.flow import Flow
 from sliceflow.metrics import sliced_wasserstein
-from sliceflow.projections import tiles
 from sliceflow.schedules import Stage, pyramid
 from sliceflow.starts import Gaussian, Noise
 from sliceflow.targets import ArrayTarget, mixed
@@ -37,10 +36,11 @@ SCHEDULE = (
 class ExactMaps(Fast):
     """Fast, but with maps from sorted values."""
 
-    def displace(self, zs, p, q, knots=None):
-        T = SortedMap.between(p, q)
-        for z in zs:
-            T.move(z)
+    def displace(self, z, offline, p, q, knots=None):
+        T = SortedMap.between(p.z, q.z)
+        for values in [z, *offline]:
+            T.move(values)
+        yield from ()
 
 
 def images(n, seed=0):
@@ -55,7 +55,7 @@ def image_flow(condition="none", schedule=SCHEDULE, n=1500, **settings):
     condition, data = make(condition, D, n, np.random.default_rng(0), xi=10.0)
     data = data.float()
     data[:D] = images(n)
-    return Flow(ArrayTarget(data), condition, SHAPE, schedule, **settings)
+    return Flow([ArrayTarget(data)], condition, SHAPE, schedule, **settings)
 
 
 def first_directions(flow, state):
@@ -71,7 +71,7 @@ def test_a_step_matches_every_marginal(stage):
     state = flow.start(2000)
     A, level = first_directions(flow, state), flow.setting(state).level
     flow.step(state)
-    u, w = level.enter(state.particles), level.enter(flow.target.z)
+    u, w = level.enter(state.particles), level.enter(flow.targets[0].z)
     critical = 1.628 * (1 / 2000 + 1 / 4000) ** 0.5
     for theta in A.blocks(4000):
         for p, q in zip(theta.project(u), theta.project(w), strict=True):
@@ -87,7 +87,7 @@ def test_it_is_the_same_flow(condition):
         for engine in (Fast(cells), ExactMaps()):
             flow = image_flow(condition, (Stage(1, 12, 4),), n=20_000, engine=engine)
             moved.append(bits(flow, 10_000)[:D])
-        errors.append((moved[0] - moved[1]).abs().mean() / flow.target.z[:D].std())
+        errors.append((moved[0] - moved[1]).abs().mean() / flow.targets[0].z[:D].std())
     assert errors[1] < (1e-3 if condition == "none" else 1e-2)
     assert errors[2] < 0.75 * errors[1] < 0.75**2 * errors[0]
 
@@ -99,18 +99,18 @@ def test_same_bits_for_any_threads_and_chunks(condition, values, monkeypatch):
     one = bits(image_flow(condition), 700)
     torch.set_num_threads(2)
     assert torch.equal(bits(image_flow(condition), 700), one)
-    monkeypatch.setattr(tiles, "VALUES", values)
+    monkeypatch.setattr(distributed, "VALUES", values)
     assert torch.equal(bits(image_flow(condition), 700), one)
 
 
 @pytest.mark.parametrize("stage", [Stage(1, 28, 7), Stage(1, 7), Stage(1), Stage(1, 28, 14)])
 def test_same_bits_for_any_threads_and_chunks_at_image_size(stage, monkeypatch):
     data = torch.randn(784, 3000, generator=torch.Generator().manual_seed(0))
-    flow = Flow(ArrayTarget(data), Unconditional(), (1, 28, 28), (stage,))
+    flow = Flow([ArrayTarget(data)], Unconditional(), (1, 28, 28), (stage,))
     results = []
     for threads, values in [(1, 1), (2, 2**16), (2, 2**30)]:
         torch.set_num_threads(threads)
-        monkeypatch.setattr(tiles, "VALUES", values)
+        monkeypatch.setattr(distributed, "VALUES", values)
         results.append(bits(flow, 2000))
     assert torch.equal(results[0], results[1])
     assert torch.equal(results[0], results[2])
@@ -138,7 +138,7 @@ def test_a_stopped_flow_goes_on_with_the_same_bits(condition, steps):
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_frozen_coordinates_stay_bit_equal(condition):
     flow = image_flow(condition, entropy=0.001 * (condition == "columns"))
-    state = flow.start(200, flow.target.z[:, :50])
+    state = flow.start(200, flow.targets[0].z[:, :50])
     frozen = torch.ones(len(state.particles), dtype=torch.bool)
     frozen[flow.condition.free] = False
     before = [x[frozen].clone() for x in (state.particles, state.offline)]
@@ -182,7 +182,7 @@ def test_what_a_level_does_not_see_stays():
 @pytest.mark.parametrize("condition", ["none", "label", "columns"])
 def test_a_gaussian_start_has_the_datas_mean_and_covariance(condition):
     flow = image_flow(condition, initial=Gaussian(), n=5000)
-    x, z = flow.start(20_000).particles, flow.target.z
+    x, z = flow.start(20_000).particles, flow.targets[0].z
     groups = range(3) if condition == "label" else [None]
     for g in groups:
         mine, theirs = (z[:D] if g is None else z[:D, z[D + g] == 1] for z in (x, z))
@@ -207,7 +207,7 @@ def test_images_arrive():
 def test_tables_arrive(d):
     """A table is one tile of all its columns: here positive ones."""
     data = torch.randn(d, 2000, generator=torch.Generator().manual_seed(0)).abs() * 2
-    moved = bits(Flow(ArrayTarget(data), Unconditional(), (d,), (Stage(60),)), 1000)
+    moved = bits(Flow([ArrayTarget(data)], Unconditional(), (d,), (Stage(60),)), 1000)
     torch.testing.assert_close(moved.mean(dim=1), data.mean(dim=1), atol=0.1, rtol=0)
     assert (moved < -0.2).float().mean() < 0.02
 
@@ -223,7 +223,10 @@ def test_parts_of_the_data_are_all_as_large_and_all_drawn():
 def test_a_stage_at_a_resolution_keeps_its_part(stage, n_parts):
     data = torch.ones(4, 100)
     data[:, 50:] = -1
-    flow, seen = Flow(ArrayTarget(data, batch_size=50), Unconditional(), (1, 2, 2), (stage,)), set()
+    flow, seen = (
+        Flow([ArrayTarget(data, batch_size=50)], Unconditional(), (1, 2, 2), (stage,)),
+        set(),
+    )
 
     def look(state):
         flow.settle(state)
@@ -248,7 +251,7 @@ def test_labels_are_kept():
     y = torch.arange(3000) % 2
     x = torch.randn(2, 3000, generator=rng) + 6 * y
     label = Label(2, 10.0)
-    flow = Flow(ArrayTarget(label.join(x, y)), label, (2,), (Stage(60),))
+    flow = Flow([ArrayTarget(label.join(x, y))], label, (2,), (Stage(60),))
     moved, classes = label.split(flow.run(flow.start(3000)).particles)
     wrong = (moved.mean(dim=0) > 3) != (classes == 1)
     assert wrong.float().mean() < 0.005
@@ -258,7 +261,7 @@ def test_a_gaussian_start_of_coordinates_that_follow_others():
     rng = torch.Generator().manual_seed(0)
     data = torch.randn(64, 8, generator=rng) @ torch.randn(8, 3000, generator=rng)
     x = (
-        Flow(ArrayTarget(data), Unconditional(), (64,), (), initial=Gaussian())
+        Flow([ArrayTarget(data)], Unconditional(), (64,), (), initial=Gaussian())
         .start(3000)
         .particles
     )
@@ -268,7 +271,7 @@ def test_a_gaussian_start_of_coordinates_that_follow_others():
 def test_a_gaussian_start_of_fewer_rows_than_coordinates_keeps_no_row():
     """Its covariance is the data's; its root is no larger than the data, and another matrix."""
     data = torch.randn(300, 40, generator=torch.Generator().manual_seed(0))
-    flow = Flow(ArrayTarget(data), Unconditional(), (300,), (), initial=Gaussian())
+    flow = Flow([ArrayTarget(data)], Unconditional(), (300,), (), initial=Gaussian())
     (factor,) = flow.sampler.factors
     assert factor.shape == (300, 40)
     torch.testing.assert_close(factor @ factor.T, data.cov(correction=0), atol=1e-4, rtol=0)
@@ -280,7 +283,7 @@ def test_a_class_of_one_row_starts_as_all_data():
     label, x = Label(3, 10.0), torch.randn(2, 500, generator=torch.Generator().manual_seed(0))
     y = torch.zeros(500, dtype=torch.long)
     y[0] = 2
-    flow = Flow(ArrayTarget(label.join(x, y)), label, (2,), (), initial=Gaussian())
+    flow = Flow([ArrayTarget(label.join(x, y))], label, (2,), (), initial=Gaussian())
     offline = flow.start(10, label.join(torch.zeros(2, 400), torch.full((400,), 2))).offline
     assert offline[:2].std(dim=1).sub(1).abs().amax() < 0.2
 

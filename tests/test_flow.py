@@ -86,7 +86,7 @@ def test_algorithm_1(condition, ties, d, m, n, h, xi, eta, seed, steps, dtype):
     rng = np.random.default_rng(seed)
     condition, data = make(condition, d, n, rng, xi, ties)
     data = data.to(dtype)
-    flow = Flow(ArrayTarget(data), condition, (d,), (Stage(steps),), Exact(h, eta), seed=seed)
+    flow = Flow([ArrayTarget(data)], condition, (d,), (Stage(steps),), Exact(h, eta), seed=seed)
     state = flow.start(m)
     if ties:
         state.particles[:, m // 2 :] = state.particles[:, : m - m // 2].clone()
@@ -110,7 +110,7 @@ def test_algorithm_2(seed, steps, dtype):
     lam, eta = rng.uniform(0, 0.1), rng.uniform(0.1, 2)
     data = torch.from_numpy(rng.standard_normal((d, n))).to(dtype)
     flow = Flow(
-        ArrayTarget(data),
+        [ArrayTarget(data)],
         Unconditional(),
         (int(d),),
         (Stage(steps),),
@@ -137,7 +137,7 @@ def test_algorithm_1_with_local_directions(seed):
     shape, m, n = (2, 6, 6), 12, 9
     condition, data = make(CONDITIONS[seed % 4], 72, n, rng, xi=3.0)
     schedule = (Stage(1, 2), Stage(1, 4, 3), Stage(1, 6, 3))
-    flow = Flow(ArrayTarget(data), condition, shape, schedule, Exact(5, 5.0), seed=seed)
+    flow = Flow([ArrayTarget(data)], condition, shape, schedule, Exact(5, 5.0), seed=seed)
     state = flow.start(m)
     X, Y = np.split(state.particles.T.numpy().copy(), [72], axis=1)
     x, y = np.split(data.T.numpy(), [72], axis=1)
@@ -156,7 +156,7 @@ def small_flow(condition="none", seed=0, **settings):
     """Return a flow of float32 tables, and its number of coordinates."""
     condition, data = make(condition, 4, 40, np.random.default_rng(seed), xi=5.0)
     settings = {"engine": Exact(3 * BLOCK + 5), "schedule": (Stage(2), Stage(1)), **settings}
-    return Flow(ArrayTarget(data.float()), condition, (4,), seed=seed, **settings)
+    return Flow([ArrayTarget(data.float())], condition, (4,), seed=seed, **settings)
 
 
 def bits(flow, m=30, offline=None):
@@ -170,7 +170,7 @@ def bits(flow, m=30, offline=None):
 )
 def test_frozen_coordinates_stay_bit_equal(condition, seed, entropy):
     flow = small_flow(condition, seed, entropy=entropy, engine=Exact(3))
-    state = flow.start(10, flow.target.z[:, :5])
+    state = flow.start(10, flow.targets[0].z[:, :5])
     frozen = torch.ones(len(state.particles), dtype=torch.bool)
     frozen[flow.condition.free] = False
     before = [x[frozen].clone() for x in (state.particles, state.offline)]
@@ -204,7 +204,7 @@ def test_same_bits_for_any_threads_and_chunks_at_image_size(stage):
     for threads, memory in [(1, 1), (2, 2**22), (2, 2**30)]:
         torch.set_num_threads(threads)
         engine = Exact(300, memory=memory)
-        flow = Flow(ArrayTarget(data), Unconditional(), (1, 28, 28), (stage,), engine)
+        flow = Flow([ArrayTarget(data)], Unconditional(), (1, 28, 28), (stage,), engine)
         results.append(bits(flow, 2000))
     assert torch.equal(results[0], results[1])
     assert torch.equal(results[0], results[2])
@@ -227,7 +227,7 @@ def test_a_stopped_flow_goes_on_with_the_same_bits(condition):
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_offline_particles_do_not_disturb(condition):
     flow = small_flow(condition, n_cdf=20, entropy=0.01)
-    assert torch.equal(bits(flow), bits(flow, offline=flow.target.z[:, :7]))
+    assert torch.equal(bits(flow), bits(flow, offline=flow.targets[0].z[:, :7]))
 
 
 def test_an_offline_twin_moves_with_its_particle():
@@ -240,7 +240,7 @@ def test_an_offline_twin_moves_with_its_particle():
 
 def test_offline_particles_depend_on_their_own_seed_and_index():
     flow, other = small_flow("label"), small_flow("label", offline_seed=1)
-    y = flow.target.z[:, :7]
+    y = flow.targets[0].z[:, :7]
     few, many = flow.run(flow.start(30, y[:, :3])), flow.run(flow.start(30, y))
     torch.testing.assert_close(few.offline, many.offline[:, :3])
     assert not torch.equal(other.start(30, y).offline, flow.start(30, y).offline)
@@ -251,7 +251,9 @@ def test_offline_particles_and_cdf_from_a_subset(seed):
     """The oracle moves both kinds as one, and counts the particles that the flow draws."""
     rng = np.random.default_rng(seed)
     condition, data = make("columns", 3, 15, rng, xi=4.0)
-    flow = Flow(ArrayTarget(data), condition, (3,), (Stage(4),), Exact(5, 1.5), n_cdf=8, seed=seed)
+    flow = Flow(
+        [ArrayTarget(data)], condition, (3,), (Stage(4),), Exact(5, 1.5), n_cdf=8, seed=seed
+    )
     state = flow.start(20, data[:, :6])
     both = torch.cat([state.particles, state.offline], dim=1).T.numpy()
     draws = [generator(seed, Draw.SUBSET, 0, k).choice(20, 8, replace=False) for k in range(4)]
@@ -270,7 +272,7 @@ def test_each_step_sees_a_batch_of_its_own():
     """Each batch is a part of the data that the step draws."""
     data = torch.randn(2, 50, dtype=torch.float64)
     target = ArrayTarget(data, batch_size=10)
-    flow = Flow(target, Unconditional(), (2,), (Stage(2),), Exact(4, 1.0))
+    flow = Flow([target], Unconditional(), (2,), (Stage(2),), Exact(4, 1.0))
     x = data.T.numpy()
     X = flow.start(8).particles.T.numpy()
     for step, theta in enumerate(directions(0, 2, 4, 2)):
@@ -283,7 +285,7 @@ def test_noise_is_each_swarms_own():
     """With a step size of almost nothing, all that moves is the noise, of variance 2λη."""
     engine = Exact(3 * BLOCK + 5, 1e-8)
     flow = small_flow(engine=engine, entropy=0.5e8, schedule=(Stage(1),), offline_seed=3)
-    state = flow.start(30, flow.target.z[:, :20])
+    state = flow.start(30, flow.targets[0].z[:, :20])
     before = [state.particles.clone(), state.offline.clone()]
     flow.run(state)
     draws = generator(0, Draw.NOISE), generator(3, Draw.OFFLINE_NOISE)
@@ -296,7 +298,7 @@ def test_noise_is_each_swarms_own():
 def test_default_step_size(h, eta):
     data = torch.randn(5, 50, dtype=torch.float64)
     ours, given_eta = (
-        Flow(ArrayTarget(data), Unconditional(), (5,), (Stage(2),), Exact(h, step_size))
+        Flow([ArrayTarget(data)], Unconditional(), (5,), (Stage(2),), Exact(h, step_size))
         for step_size in (None, eta)
     )
     close(bits(ours), bits(given_eta).numpy())
@@ -306,7 +308,7 @@ def test_default_step_size_at_a_level_counts_its_coordinates():
     data = torch.randn(72, 20, dtype=torch.float64)
     stage = Stage(1, 3, 2)
     ours, given_eta = (
-        Flow(ArrayTarget(data), Unconditional(), (2, 6, 6), (stage,), Exact(40, step_size))
+        Flow([ArrayTarget(data)], Unconditional(), (2, 6, 6), (stage,), Exact(40, step_size))
         for step_size in (None, 18 * 40 / (40 + 18 - 1))
     )
     close(bits(ours), bits(given_eta).numpy())
@@ -316,14 +318,14 @@ def test_default_step_size_at_a_level_counts_its_coordinates():
 def test_default_step_size_converges_for_few_and_many_directions(h):
     """With η = d the middle one, H = d, would still be 1.4 away of 3."""
     data = torch.randn(128, 500, generator=torch.Generator().manual_seed(0)) + 3
-    moved = bits(Flow(ArrayTarget(data), Unconditional(), (128,), (Stage(30),), Exact(h)), 500)
+    moved = bits(Flow([ArrayTarget(data)], Unconditional(), (128,), (Stage(30),), Exact(h)), 500)
     assert (moved.mean(dim=1) - data.mean(dim=1)).square().mean().sqrt() < 0.05
 
 
 def test_one_dimension_is_solved_in_one_step():
     """With d = 1 and η = 1 the step is the optimal transport map itself."""
     data = torch.randn(1, 50, dtype=torch.float64) ** 3
-    flow = Flow(ArrayTarget(data), Unconditional(), (1,), (Stage(1),), Exact(1))
+    flow = Flow([ArrayTarget(data)], Unconditional(), (1,), (Stage(1),), Exact(1))
     moved = bits(flow, 50)
     # A direction of −1 sends the particles the other way round: ranks from above.
     torch.testing.assert_close(moved.sort().values, data.sort().values)
@@ -334,7 +336,7 @@ def test_gaussian_to_gaussian():
     rng = torch.Generator().manual_seed(0)
     mix = torch.tensor([[2.0, 0.0], [1.0, 0.5]])
     data = mix @ torch.randn(2, 4000, generator=rng) + torch.tensor([[3.0], [-1.0]])
-    moved = bits(Flow(ArrayTarget(data), Unconditional(), (2,), (Stage(60),), Exact(32)), 4000)
+    moved = bits(Flow([ArrayTarget(data)], Unconditional(), (2,), (Stage(60),), Exact(32)), 4000)
     torch.testing.assert_close(moved.mean(dim=1), data.mean(dim=1), atol=0.02, rtol=0)
     torch.testing.assert_close(moved.cov(), data.cov(), atol=0.1, rtol=0)
 
@@ -361,7 +363,7 @@ def high_water():
 
 def started(d, m, n):
     target = ArrayTarget(torch.randn(d, n))
-    flow = Flow(target, Unconditional(), (d,), (Stage(2),), Exact(h, memory=memory))
+    flow = Flow([target], Unconditional(), (d,), (Stage(2),), Exact(h, memory=memory))
     return flow, flow.start(m)
 
 

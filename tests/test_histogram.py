@@ -1,12 +1,16 @@
 """Maps from counts: compiled and not, whole and in parts, and against the exact ones."""
 
+from contextlib import contextmanager
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sliceflow.transport import HistogramMap, SortedMap
+from sliceflow.distributed import How, finished
+from sliceflow.transport import CELLS, HistogramMap, SortedMap, Values, histogram
 from sliceflow.transport.histogram import STRIDE, Grid, count_cells, share_cells
 
 M, N, H = 10_000, 20_000, 8
@@ -103,37 +107,58 @@ def tables(T):
     return T.p.grid.low, T.p.grid.high, T.p.grid.slots, *counts, T.start, T.rise
 
 
-def interpreted(T, z):
-    """T(z) − z by the functions that run on any device: rows that do not lie together."""
-    z = z.T.contiguous().T
-    T.move(z)
-    return z
+@contextmanager
+def interpreted():
+    """Without the kernels: by the functions that run on any device."""
+    with patch.object(histogram, "is_compiled", return_value=False):
+        yield
+
+
+def agree(p, q, z, cells=CELLS):
+    """Whether both make the same map and move by it alike, to the bit."""
+    T = HistogramMap.between(p, q, cells)
+    with interpreted():
+        S = HistogramMap.between(p, q, cells)
+        moved = displacement(S, z)
+    return equal(T, S) and torch.equal(displacement(T, z), moved)
 
 
 @given(p=samples(), q=samples(), z=samples(), cells=st.sampled_from([8, 64, 1024]))
 def test_the_compiled_map_is_the_other_one(p, q, z, cells):
-    T = HistogramMap.between(p, q, cells)
-    assert equal(T, HistogramMap.merged([p], [q], cells))
-    assert torch.equal(displacement(T, z), interpreted(T, z))
+    assert agree(p, q, z, cells)
 
 
 @pytest.mark.parametrize("law", DISTRIBUTIONS, ids=lambda law: law.__name__)
 def test_the_compiled_map_is_the_other_one_at_full_size(law):
     p, q = drawn(gaussian, 0, 3000), drawn(law, 1, 7000)
-    T = HistogramMap.between(p, q)
-    assert equal(T, HistogramMap.merged([p], [q]))
-    assert torch.equal(displacement(T, p), interpreted(T, p))
+    assert agree(p, q, p)
 
 
-@pytest.mark.parametrize("parts", [1, 2, 4])
+def together(works):
+    """Do the works of many processes, here in one: merge what they ask for, and give it to all."""
+    while True:
+        try:
+            values, hows = zip(*[next(work) for work in works], strict=True)
+        except StopIteration as end:
+            return end.value
+        merge = {How.MIN: torch.amin, How.SUM: torch.sum}[hows[0]]
+        merged = merge(torch.stack(values), dim=0)
+        for value in values:
+            value.copy_(merged)
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3, 7])
 @pytest.mark.parametrize("law", DISTRIBUTIONS, ids=lambda law: law.__name__)
-def test_parts_merge_to_the_same_bits(law, parts):
-    p, q = drawn(gaussian, 0, 40 * STRIDE + 5), drawn(law, 1, 100 * STRIDE + 3)
+def test_many_processes_give_the_same_bits(law, processes):
+    p, q = drawn(gaussian, 0, 3000), drawn(law, 1, 5000)
+    shards = [[part.contiguous() for part in z.tensor_split(7, dim=1)] for z in (p, q)]
 
-    def cut(z):
-        return z.split(z.shape[1] // STRIDE // parts * STRIDE, dim=1)
+    def work(own):
+        return HistogramMap.merged(*(Values.of(*parts[own], is_all=False) for parts in shards))
 
-    assert equal(HistogramMap.merged(cut(p), cut(q)), HistogramMap.between(p, q))
+    cuts = [slice(i * 7 // processes, (i + 1) * 7 // processes) for i in range(processes)]
+    alone = finished(HistogramMap.merged(*(Values.of(*parts) for parts in shards)))
+    assert equal(together([work(own) for own in cuts]), alone)
 
 
 @given(p=samples(), q=samples(), cells=st.sampled_from([8, 64, 1024]))

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from test_histogram import DISTRIBUTIONS, cauchy, displacement, drawn, gaussian, samples
 
-from sliceflow.transport import HistogramMap, KnotMap
+from sliceflow.transport import HistogramMap, KnotMap, Values
 from sliceflow.transport.histogram import Counted
 
 
@@ -16,7 +16,7 @@ from sliceflow.transport.histogram import Counted
 def test_means_of_parts(law):
     """To a part of a cell; the outermost cells of a Cauchy distribution are too wide for that."""
     values = drawn(law, 0, 3000)
-    ours = Counted.of(values, 512).means(torch.linspace(0, 1, 5, dtype=torch.float64))
+    ours = Counted.of(Values.of(values), 512).means(torch.linspace(0, 1, 5, dtype=torch.float64))
     parts = np.split(np.sort(values.numpy()), 4, axis=1)
     for mean, part in zip(ours.T.numpy(), parts, strict=True):
         assert (np.abs(mean - part.mean(axis=1)) <= 0.01 * np.ptp(part, axis=1) + 1e-3).all()

@@ -94,11 +94,11 @@ def test_replaying_is_riding_along(condition, entropy):
     """Particles that ride along with the fit and those that come later take the same way."""
     model = fitted(condition, entropy=entropy)
     flow = replace(model.flow_, precision=Precision(KNOTS, 32))
-    state = flow.start(200, flow.target.z[:, :SWARM])
+    state = flow.start(200, flow.targets[0].z[:, :SWARM])
     later = State([state.offline.clone()], state.noise[1:])
     flow.run(state)
     replay = FlowModel.of(flow, state, None, None, None).run(later)
-    torch.testing.assert_close(replay.particles, state.offline, atol=1e-4, rtol=0)
+    torch.testing.assert_close(replay.swarms[0], state.offline, atol=1e-4, rtol=0)
 
 
 @pytest.mark.parametrize("schedule", [STAGES, STAGES[1:2]])

@@ -14,6 +14,7 @@ ROOMS = [
     "_random",
     "_threads",
     "_memory",
+    "distributed",
     "archive",
     "pyramid",
     "projections.operator",

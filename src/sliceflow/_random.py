@@ -28,6 +28,7 @@ class Draw(IntEnum):
     ORDER = 10
     PART = 11
     COMPARED = 12
+    ROTATION = 13
 
 
 def generator(seed: int, draw: Draw, stage: int = 0, step: int = 0) -> np.random.Generator:

@@ -108,6 +108,15 @@ def check_training_rows(x: Any) -> Tensor:
     return rows
 
 
+def check_shards(shards: int, rows: int, particles: int) -> None:
+    """Refuse more shards than there are rows or particles for."""
+    if shards > min(rows, particles):
+        raise ValueError(
+            f"{rows} rows and {particles} particles cannot be cut into {shards} shards: pass "
+            f"shards={min(rows, particles)}"
+        )
+
+
 def check_finite(values: Tensor, name: str) -> None:
     """Refuse NaN, infinity, and what could become it in float32 when it is projected."""
     if values.isnan().any():

@@ -48,7 +48,7 @@ class Checkpoints:
     def __init__(self, flow: Flow, start: State, folder: str | Path, minutes: float = 10) -> None:
         self._flow, self._start = flow, start
         self._sizes = [tuple(x.shape) for x in start.swarms]
-        self._fingerprint = f"{version('sliceflow')} {flow.fingerprint()} {self._sizes}"
+        self._fingerprint = f"{version('sliceflow')} {flow.fingerprints()} {self._sizes}"
         self._folder, self._seconds = Path(folder), 60 * minutes
         self._folder.mkdir(parents=True, exist_ok=True)
         for unfinished in self._folder.glob("checkpoint-*.part"):
@@ -104,7 +104,7 @@ class Checkpoints:
 
     def _parts(self, state: State) -> Iterator[tuple[str, bytes]]:
         # At full size a swarm is its own inner one: found again, not written twice.
-        inner = [] if state.inner is None or state.inner[0] is state.particles else state.inner
+        inner = [] if state.inner is None or state.inner[0] is state.swarms[0] else state.inner
         config = {
             "format": FORMAT,
             "version": VERSION,
@@ -138,7 +138,7 @@ class Checkpoints:
         sizes = [(d if in_full else None, m) for d, m in self._sizes]
         parts = (f"{kind}-{number}.safetensors" for number in range(len(sizes)))
         return [
-            archive.tensors(part, {"swarm": size})["swarm"].to(self._start.particles)
+            archive.tensors(part, {"swarm": size})["swarm"].to(self._start.swarms[0])
             for part, size in zip(parts, sizes, strict=True)
         ]
 

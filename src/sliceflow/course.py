@@ -22,8 +22,8 @@ import torch
 from torch import Tensor
 
 from sliceflow._random import Draw, generator, normal
-from sliceflow._threads import parallel
 from sliceflow.conditions import Condition
+from sliceflow.distributed import Alone, Group, Work
 from sliceflow.engines import Engine
 from sliceflow.projections import Block, Operator
 from sliceflow.pyramid import Level
@@ -43,10 +43,11 @@ class Record:
 class State:
     """All that changes while a flow runs: save it to stop, load it to go on.
 
-    ``swarms`` are particles, (D, M) each, that move by the same maps. Of a `Flow`, these are
-    estimated from the first; the second are offline ones, which ride along. ``noise`` is the seed
-    of each swarm's own noise, with what to draw. ``stage`` and ``step`` are those that come next.
-    ``record`` is what a model needs of the steps so far, if it is wanted.
+    ``swarms`` are particles, (D, M) each, that move by the same maps. Of a `Flow`, the last are
+    offline ones, which ride along, and the maps are estimated from the others: the shards of this
+    process. ``noise`` is the seed of each swarm's own noise, with what to draw. ``stage`` and
+    ``step`` are those that come next. ``record`` is what a model needs of the steps so far, if it
+    is wanted.
 
     While a stage moves particles in the coordinates of its level, the swarms there are ``inner``
     and those above are as they were when it began; `Course.settle` brings them up to date. A step
@@ -62,13 +63,14 @@ class State:
 
     @property
     def particles(self) -> Tensor:
-        """The first swarm."""
-        return self.swarms[0]
+        """The particles of a `Flow` that this process has."""
+        *shards, _ = self.swarms
+        return torch.cat(shards, dim=1) if len(shards) > 1 else shards[0]
 
     @property
     def offline(self) -> Tensor:
-        """The second."""
-        return self.swarms[1]
+        """Those that ride along."""
+        return self.swarms[-1]
 
 
 Callback = Callable[[State], object]
@@ -82,10 +84,12 @@ class Transport(Protocol):
     def width(self) -> int:
         """How many values along a direction it holds beside those of the swarms."""
 
-    def __call__(self, theta: Block, rows: slice, zs: list[Tensor]) -> PackedMap | None:
-        """Replace values z of each swarm along these directions, rows of A, by T(z) − z.
+    def __call__(
+        self, theta: Block, rows: slice, zs: list[Tensor]
+    ) -> Work[tuple[list[Tensor], PackedMap | None]]:
+        """Return T(z) − z, with the values z of each swarm along these directions, rows of A.
 
-        Returns the maps, if they are to be recorded.
+        May do so in place. Also returns the maps, if they are to be recorded.
         """
 
 
@@ -107,6 +111,7 @@ class Course(ABC):
     entropy: float
     fixed_directions: bool
     seed: int
+    group: Group = Alone()
 
     @abstractmethod
     def setting(self, state: State) -> Setting:
@@ -131,16 +136,39 @@ class Course(ABC):
         number = 0 if self.fixed_directions else state.step
         rng = generator(self.seed, Draw.DIRECTIONS, state.stage, number)
         A = self.engine.draw(law, rng, us[0])
-        vs = [A.level.enter(u) for u in us]
+        vs = self.group.each(A.level.enter, us)
         at_once = A.is_disjoint and not self._leaves_each_step
         moves = vs if at_once else [torch.zeros_like(v) for v in vs]
         weight = self.engine.weight(law)
-        maps = add_moves(A, self.transport(state, A, vs), vs, weight, onto=moves)
+        maps = self._add_moves(A, self.transport(state, A, vs), vs, weight, onto=moves)
         if state.record is not None and maps is not None:
             state.record.maps.append(maps)
         if not at_once:
-            self._apply(state, [A.level.leave(move) for move in moves], eta=weight * len(A))
+            self._apply(state, self.group.each(A.level.leave, moves), eta=weight * len(A))
         self._advance(state)
+
+    def _add_moves(
+        self, A: Operator, transport: Transport, us: list[Tensor], weight: float, onto: list[Tensor]
+    ) -> PackedMap | None:
+        """Add w Aᵀ (T(A u) − A u) of each swarm u to what it moves (equations 7 and 8).
+
+        Blocks that touch no coordinate twice are worked on in parallel, and may move u itself.
+        Returns the maps of all directions, if they are to be recorded.
+        """
+        us, onto = ([x for x in swarms if x.shape[1]] for swarms in (us, onto))
+
+        def add(theta: Block, rows: slice) -> Work[PackedMap | None]:
+            zs = self.group.each(theta.project, us)
+            vs, maps = yield from transport(theta, rows, zs)
+            pairs = list(zip(vs, onto, strict=True))
+            self.group.each(lambda pair: theta.lift(*pair, weight), pairs)
+            return maps
+
+        m = max(transport.width, *(u.shape[1] for u in us))
+        blocks = numbered(A.blocks(self.group.at_once(len(A), m)))
+        works = (add(theta, rows) for theta, rows in blocks)
+        maps = self.group.run(works, in_order=not A.is_disjoint)
+        return PackedMap.joined([T for T in maps if T is not None])
 
     @property
     def _leaves_each_step(self) -> bool:
@@ -176,39 +204,18 @@ class Course(ABC):
     def settle(self, state: State) -> None:
         """Bring the particles up to date with their coordinates at the level of the stage."""
         if state.inner is not None:
-            for x, u in zip(state.swarms, state.inner, strict=True):
-                self.setting(state).level.update(x, u)
+            level, pairs = (
+                self.setting(state).level,
+                list(zip(state.swarms, state.inner, strict=True)),
+            )
+            self.group.each(lambda pair: level.update(*pair), pairs)
         state.inner = None
 
     def _inner(self, state: State) -> list[Tensor]:
         """Return the swarms in the coordinates of the stage's level."""
         if state.inner is None:
-            level = self.setting(state).level
-            state.inner = [level.enter(x) for x in state.swarms]
+            state.inner = self.group.each(self.setting(state).level.enter, state.swarms)
         return state.inner
-
-
-def add_moves(
-    A: Operator, transport: Transport, us: list[Tensor], weight: float, onto: list[Tensor]
-) -> PackedMap | None:
-    """Add w Aᵀ (T(A u) − A u) of each swarm u to what it moves (equations 7 and 8).
-
-    Blocks that touch no coordinate twice are worked on in parallel, and may move u itself. Returns
-    the maps of all directions, if they are to be recorded.
-    """
-    pairs = [(u, move) for u, move in zip(us, onto, strict=True) if u.shape[1]]
-
-    def add(block: tuple[Block, slice]) -> PackedMap | None:
-        theta, rows = block
-        zs = [theta.project(u) for u, _ in pairs]
-        maps = transport(theta, rows, zs)
-        for z, (_, move) in zip(zs, pairs, strict=True):
-            theta.lift(z, move, weight)
-        return maps
-
-    blocks = numbered(A.blocks(max(transport.width, *(u.shape[1] for u in us))))
-    maps = parallel(add, blocks) if A.is_disjoint else [add(block) for block in blocks]
-    return PackedMap.joined([T for T in maps if T is not None])
 
 
 def numbered(blocks: Iterable[Block]) -> Iterator[tuple[Block, slice]]:

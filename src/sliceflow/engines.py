@@ -14,6 +14,7 @@ from torch import Tensor
 from sliceflow._threads import parallel, shares
 from sliceflow._validation import check_integer, check_number
 from sliceflow.conditions import Condition
+from sliceflow.distributed import Work, finished
 from sliceflow.projections import (
     BLOCK,
     AnyOf,
@@ -30,8 +31,16 @@ from sliceflow.projections import (
 )
 from sliceflow.pyramid import FullSize, LanczosLevel, Level, level_shape
 from sliceflow.schedules import Band, Stage
-from sliceflow.targets import Target
-from sliceflow.transport import CELLS, KNOTS, MOST_CELLS, HistogramMap, KnotMap, SortedMap
+from sliceflow.targets import DrawRows
+from sliceflow.transport import (
+    CELLS,
+    KNOTS,
+    MOST_CELLS,
+    HistogramMap,
+    KnotMap,
+    SortedMap,
+    Values,
+)
 
 AXES_ROWS = 1000
 """Rows of data from which the spectral axes of a stage are estimated."""
@@ -43,9 +52,7 @@ class Engine(Protocol):
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
         """Return the level at which the particles are while the stage lasts."""
 
-    def axes(
-        self, stage: Stage, shape: tuple[int, ...], target: Target, rng: np.random.Generator
-    ) -> Tensor | None:
+    def axes(self, stage: Stage, shape: tuple[int, ...], draw: DrawRows) -> Tensor | None:
         """Return what the stage's directions owe to the data at its level: axes (P, P), if any."""
 
     def directions(
@@ -63,12 +70,11 @@ class Engine(Protocol):
         """Return by what the displacement along each direction is multiplied."""
 
     def displace(
-        self, zs: list[Tensor], p: Tensor, q: Tensor, knots: int | None = None
-    ) -> KnotMap | None:
+        self, z: Tensor, offline: list[Tensor], p: Values, q: Values, knots: int | None = None
+    ) -> Work[KnotMap | None]:
         """Replace values z by T(z) − z, with the map T from values p to values q of each row.
 
-        The first z are those of the particles, others those of offline ones. If asked for, return
-        T by so many knots.
+        Those of offline particles likewise. If asked for, return T by so many knots.
         """
 
 
@@ -103,9 +109,7 @@ class Exact:
         """Return full size: the directions are upsampled themselves."""
         return FullSize()
 
-    def axes(
-        self, stage: Stage, shape: tuple[int, ...], target: Target, rng: np.random.Generator
-    ) -> None:
+    def axes(self, stage: Stage, shape: tuple[int, ...], draw: DrawRows) -> None:
         """Return None: the directions owe nothing to the data."""
 
     def directions(
@@ -133,15 +137,17 @@ class Exact:
         return (default if self.step_size is None else self.step_size) / self.n_directions
 
     def displace(
-        self, zs: list[Tensor], p: Tensor, q: Tensor, knots: int | None = None
-    ) -> KnotMap | None:
+        self, z: Tensor, offline: list[Tensor], p: Values, q: Values, knots: int | None = None
+    ) -> Work[KnotMap | None]:
         """Map as many directions at a time as have room in ``memory``."""
-        chunk = chunk_size(self.memory, sum(z.shape[1] for z in zs), q.shape[1])
-        record = None if knots is None else KnotMap.of(HistogramMap.between(p, q), knots)
-        for rows in slices(len(p), chunk):
-            T = SortedMap.between(p[rows], q[rows])
-            for z in zs:
-                T.move(z[rows])
+        chunk = chunk_size(self.memory, sum(v.shape[1] for v in [z, *offline]), q.z.shape[1])
+        record = (
+            None if knots is None else KnotMap.of((yield from HistogramMap.merged(p, q)), knots)
+        )
+        for rows in slices(len(z), chunk):
+            T = SortedMap.between(p.z[rows], q.z[rows])
+            for v in [z, *offline]:
+                T.move(v[rows])
         return record
 
 
@@ -192,14 +198,12 @@ class Fast:
         channels, height, width = shape
         return LanczosLevel.orthonormal_at((channels, height, width), stage.resolution, like)
 
-    def axes(
-        self, stage: Stage, shape: tuple[int, ...], target: Target, rng: np.random.Generator
-    ) -> Tensor | None:
+    def axes(self, stage: Stage, shape: tuple[int, ...], draw: DrawRows) -> Tensor | None:
         """Return the principal axes of the data's patches, if a band of the stage is of them."""
         if stage.band is None:
             return None
         at_level, patch, _ = _tile(stage, shape)
-        return spectral_axes(target.draw(rng, AXES_ROWS), at_level, patch)
+        return spectral_axes(draw(AXES_ROWS), at_level, patch)
 
     def directions(
         self, stage: Stage, shape: tuple[int, ...], condition: Condition, axes: Tensor | None
@@ -235,19 +239,21 @@ class Fast:
         return self.step_size
 
     def displace(
-        self, zs: list[Tensor], p: Tensor, q: Tensor, knots: int | None = None
-    ) -> KnotMap | None:
-        """Map the directions, in parallel; offline particles by a few knots."""
-        particles, *offline = zs
+        self, z: Tensor, offline: list[Tensor], p: Values, q: Values, knots: int | None = None
+    ) -> Work[KnotMap | None]:
+        """Map the values; those of offline particles by a few knots."""
 
-        def displace(rows: slice) -> KnotMap | None:
-            T = HistogramMap.between(p[rows], q[rows], self.cells)
-            T.move(particles[rows])
-            for z in offline:
-                KnotMap.of(T, KNOTS).move(z[rows])
+        def displace(rows: slice) -> Work[KnotMap | None]:
+            T = yield from HistogramMap.merged(p[rows], q[rows], self.cells)
+            T.move(z[rows])
+            for values in offline:
+                KnotMap.of(T, KNOTS).move(values[rows])
             return None if knots is None else KnotMap.of(T, knots)
 
-        return KnotMap.joined([T for T in parallel(displace, shares(len(p))) if T is not None])
+        if not p.is_all:
+            return (yield from displace(slice(None)))
+        maps = parallel(lambda rows: finished(displace(rows)), shares(len(z)))
+        return KnotMap.joined([T for T in maps if T is not None])
 
 
 def _tile(stage: Stage, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int | None, int]:

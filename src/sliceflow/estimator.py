@@ -25,11 +25,14 @@ from sliceflow._validation import (
     check_preset,
     check_resolution,
     check_seed,
+    check_shards,
     check_training_rows,
     is_bytes,
     is_columns,
 )
 from sliceflow.conditions import Columns, Condition, Label, Observed, Unconditional
+from sliceflow.distributed import Group
+from sliceflow.distributed import group as group_of
 from sliceflow.engines import Engine, Exact, Fast
 from sliceflow.flow import Flow, Precision
 from sliceflow.plan import Plan
@@ -88,6 +91,10 @@ class SlicedFlow(Parameters):
         and from which the same fit goes on with the same bits. The last two are kept.
     checkpoint_minutes : float
         How long to wait between two.
+    shards : int, optional
+        Into how many parts particles and data are cut: processes that torchrun started share them,
+        and as many shards give the same bits on any number of processes. By default 64 if there
+        are such processes, else 1.
     device : str or torch.device
         Where to work.
     random_state : int, NumPy generator or None
@@ -99,7 +106,8 @@ class SlicedFlow(Parameters):
     ----------
     particles_ : array, (n_particles, ...)
         The particles after `fit`: the paper's batched samples. In few dimensions, as many of them
-        as there are rows end near the rows themselves; those of `sample` keep more distance.
+        as there are rows end near the rows themselves; those of `sample` keep more distance. Of
+        many processes, each has its own.
     conditions_ : array or None
         Their labels or columns, which follow those of the data.
     classes_ : array or None
@@ -142,6 +150,7 @@ class SlicedFlow(Parameters):
         knots: int | None = KNOTS,
         checkpoints: str | Path | None = None,
         checkpoint_minutes: float = 10.0,
+        shards: int | None = None,
         device: str | torch.device = "cpu",
         random_state: Any = None,
         verbose: bool = False,
@@ -160,6 +169,7 @@ class SlicedFlow(Parameters):
         self.knots = knots
         self.checkpoints = checkpoints
         self.checkpoint_minutes = checkpoint_minutes
+        self.shards = shards
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -192,6 +202,8 @@ class SlicedFlow(Parameters):
         rows = check_training_rows(x)
         m = len(rows) if self.n_particles is None else self.n_particles
         m = check_integer("n_particles", m, 2)
+        group = group_of(check_optional_integer("shards", self.shards, 1))
+        check_shards(group.shards, len(rows), m)
         if self.checkpoints is not None and self.random_state is None:
             raise ValueError("checkpoints are of one seed: pass random_state=0 to go on from them")
         seed, shape = check_seed(self.random_state), tuple(rows.shape[1:])
@@ -199,7 +211,7 @@ class SlicedFlow(Parameters):
         z = condition.join(rows.cpu().flatten(1).T, y_rows)
         pixels = torch.arange(len(z)) < (math.prod(shape) if is_bytes(x) else 0)
         scaling = Scaling.of(z, _columns(shape, condition), pixels)
-        flow = self._flow(scaling.forward(z), int(pixels.sum()), condition, shape, seed)
+        flow = self._flow(scaling.forward(z), int(pixels.sum()), condition, shape, seed, group)
         y_kind = None if y is None else Kind.of(y)
         return Plan(flow, m, len(rows), scaling, Kind.of(x), y_kind, classes, _names(x, y))
 
@@ -230,10 +242,15 @@ class SlicedFlow(Parameters):
         return Tags(None, TargetTags(required=False), input_tags=InputTags())
 
     def _flow(
-        self, data: Tensor, n_pixels: int, condition: Condition, shape: tuple[int, ...], seed: int
+        self,
+        data: Tensor,
+        n_pixels: int,
+        condition: Condition,
+        shape: tuple[int, ...],
+        seed: int,
+        group: Group,
     ) -> Flow:
         """Check the parameters and make the flow for this data, (D, N)."""
-        batch_size = check_optional_integer("batch_size", self.batch_size, 2)
         knots = check_optional_integer("knots", self.knots, 2)
         rng, labels = generator(seed, Draw.ORDER), _strata(data, condition)
         if check_flag("balanced", self.balanced):
@@ -241,7 +258,7 @@ class SlicedFlow(Parameters):
             data, labels = data[:, rows], labels[rows]
         data = data[:, mixed(rng, labels)]
         return Flow(
-            ArrayTarget(data.to(check_device(self.device)), batch_size, n_pixels),
+            self._targets(data, n_pixels, group),
             condition,
             shape,
             self._stages(shape),
@@ -252,7 +269,15 @@ class SlicedFlow(Parameters):
             n_cdf=check_optional_integer("n_cdf", self.n_cdf, 2),
             precision=None if knots is None else Precision(knots),
             seed=seed,
+            group=group,
         )
+
+    def _targets(self, data: Tensor, n_pixels: int, group: Group) -> list[ArrayTarget]:
+        """Return the shards of the data that this process has."""
+        batch_size = check_optional_integer("batch_size", self.batch_size, 2)
+        each = None if batch_size is None else math.ceil(batch_size / group.shards)
+        device, cuts = check_device(self.device), group.cuts(data.shape[1])
+        return [ArrayTarget(data[:, own].to(device), each, n_pixels) for own in cuts]
 
     def _engine(self) -> Engine:
         if self.engine is None:

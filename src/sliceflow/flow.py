@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -9,15 +10,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow._random import Draw, generator
+from sliceflow._random import Draw, child, generator
 from sliceflow.conditions import Condition
 from sliceflow.course import Course, Record, Setting, State, Transport
+from sliceflow.distributed import Alone, Group, Work
 from sliceflow.engines import Engine, Fast
 from sliceflow.projections import Block, Operator
 from sliceflow.schedules import Stage
 from sliceflow.starts import Noise, Sampler, Start
 from sliceflow.targets import Target
-from sliceflow.transport import KNOTS, PackedMap
+from sliceflow.transport import KNOTS, PackedMap, Values
 
 
 @dataclass(frozen=True)
@@ -32,33 +34,46 @@ class Precision:
 class ToData(Setting):
     """What the steps of a stage share: also the data, at its level, and axes made from it."""
 
-    target: Target
+    targets: list[Target]
     axes: Tensor | None
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The maps of a step, from particles to data (D, N), estimated where they are needed.
+    """The maps of a step, from particles to data, estimated where they are needed.
 
-    F_p is that of ``some`` particles or, if None, of all of the first swarm.
+    F_p is that of ``some`` particles of each shard or, if None, of all; ``data`` are the rows of
+    each shard, (D, N).
     """
 
     engine: Engine
-    some: Tensor | None
-    data: Tensor
+    some: list[Tensor] | None
+    data: list[Tensor]
     precision: Precision | None
+    group: Group
 
     @property
     def width(self) -> int:
         """How many values along a direction it holds: those of the data."""
-        return self.data.shape[1]
+        return sum(rows.shape[1] for rows in self.data)
 
-    def __call__(self, theta: Block, rows: slice, zs: list[Tensor]) -> PackedMap | None:
-        """Replace values z of each swarm along these directions, rows of A, by T(z) − z."""
-        p = zs[0] if self.some is None else theta.project(self.some)
+    def __call__(
+        self, theta: Block, rows: slice, zs: list[Tensor]
+    ) -> Work[tuple[list[Tensor], PackedMap | None]]:
+        """Return T(z) − z, with the values z of each swarm along these directions, rows of A."""
+        n = len(self.data)
+        particles, offline = self._values(zs[:n]), zs[n:]
+        q = self._values(self.group.each(theta.project, self.data))
+        p = particles
+        if self.some is not None:
+            p = self._values(self.group.each(theta.project, self.some))
         knots = None if self.precision is None else self.precision.knots
-        T = self.engine.displace(zs, p, theta.project(self.data), knots)
-        return None if T is None or self.precision is None else T.packed(self.precision.bits)
+        T = yield from self.engine.displace(particles.z, offline, p, q, knots)
+        maps = None if T is None or self.precision is None else T.packed(self.precision.bits)
+        return [*particles.parts(), *offline], maps
+
+    def _values(self, parts: list[Tensor]) -> Values:
+        return Values.of(*parts, is_all=self.group.size == 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +85,9 @@ class Flow(Course):
 
     Parameters
     ----------
-    target, condition
-        The data, as particles (x, y) joined by the condition, and what is frozen of them.
+    targets, condition
+        The data, as particles (x, y) joined by the condition, one target for each shard of this
+        process; and what is frozen of them.
     shape
         The shape of one x: (d,) or (C, h, w).
     schedule
@@ -91,9 +107,11 @@ class Flow(Course):
     seed, offline_seed
         With the stage and the step, ``seed`` determines every draw but the start and the noise of
         offline particles, which are theirs alone.
+    group
+        The processes that share the work, if there are many.
     """
 
-    target: Target
+    targets: Sequence[Target]
     condition: Condition
     shape: tuple[int, ...]
     schedule: tuple[Stage, ...]
@@ -105,72 +123,103 @@ class Flow(Course):
     precision: Precision | None = None
     seed: int = 0
     offline_seed: int = 0
+    group: Group = Alone()  # noqa: RUF009
     _settings: dict[int, ToData] = field(default_factory=dict, init=False, repr=False)
 
     def start(self, n: int, offline: Tensor | None = None) -> State:
-        """Draw n particles from p₀(x, y) = p₀(x | y) q(y).
+        """Draw n particles from p₀(x, y) = p₀(x | y) q(y); of these, the shards of this process.
 
         ``offline`` particles, joined by the condition, keep their y and get such an x too.
         """
-        rng = generator(self.seed, Draw.CONDITIONS)
-        particles = self.condition.initial(self.target, rng, n)
-        offline = particles[:, :0] if offline is None else offline.clone()
-        draw_x = self.sampler
-        for z, seed, draw in (
-            (particles, self.seed, Draw.START),
-            (offline, self.offline_seed, Draw.OFFLINE_START),
-        ):
-            self.condition.set_free(z, draw_x(generator(seed, draw), z))
-        noise = [(self.seed, Draw.NOISE), (self.offline_seed, Draw.OFFLINE_NOISE)]
-        return State([particles, offline], noise, record=Record() if self.precision else None)
+        swarms = [
+            self.condition.initial(target, generator(seed, Draw.CONDITIONS), m)
+            for target, seed, m in zip(self.targets, self.seeds, self.group.widths(n), strict=True)
+        ]
+        swarms.append(swarms[0][:, :0] if offline is None else offline.clone())
+        own = [(seed, Draw.START, Draw.NOISE) for seed in self.seeds]
+        own.append((self.offline_seed, Draw.OFFLINE_START, Draw.OFFLINE_NOISE))
+        for z, (seed, start, _) in zip(swarms, own, strict=True):
+            self.condition.set_free(z, self.sampler(generator(seed, start), z))
+        noise = [(seed, noise) for seed, _, noise in own]
+        return State(swarms, noise, record=Record() if self.precision else None)
+
+    @cached_property
+    def seeds(self) -> list[int]:
+        """The seed of each shard of this process."""
+        if self.group.shards == 1:
+            return [self.seed]
+        return [child(self.seed, number) for number in self.group.own]
 
     @cached_property
     def sampler(self) -> Sampler:
         """The law of x where particles start, made from the data if need be."""
-        rng = generator(self.seed, Draw.GAUSSIAN)
-        return self.initial.sampler(self.target, self.condition, math.prod(self.shape), rng)
+
+        def draw(n: int) -> Tensor:
+            return self._draw(self.targets, n, Draw.GAUSSIAN)
+
+        rng = generator(self.seed, Draw.ROTATION)
+        return self.initial.sampler(draw, self.condition, math.prod(self.shape), rng)
+
+    def _draw(self, targets: Sequence[Target], n: int, draw: Draw, stage: int = 0) -> Tensor:
+        """Draw n rows of all data, the same on every process."""
+        own = [
+            target.draw(generator(seed, draw, stage), m)
+            for target, seed, m in zip(targets, self.seeds, self.group.widths(n), strict=True)
+        ]
+        return torch.cat(self.group.gather(own), dim=1)
 
     def setting(self, state: State) -> ToData:
         """Return what the steps of this stage share, made when it begins."""
         if state.stage not in self._settings:
             self._settings.clear()
-            self._settings[state.stage] = self._begin(state.stage, state.particles)
+            self._settings[state.stage] = self._begin(state.stage, state.swarms[0])
         setting = self._settings[state.stage]
         if state.record is not None and len(state.record.axes) == state.stage:
             state.record.axes.append(setting.axes)
         return setting
 
     def _begin(self, number: int, like: Tensor) -> ToData:
-        stage, target = self.schedule[number], self.target
+        stage, targets = self.schedule[number], self.targets
         level = self.engine.level(stage, self.shape, like)
         if stage.resolution is not None:
             # In many dimensions, other rows for each step would tear the particles to and fro by
             # chance. In few, particles would gather at rows that stay.
-            target = target.part(generator(self.seed, Draw.PART, number))
-        target, rng = target.at(level), generator(self.seed, Draw.AXES, number)
-        axes = self.engine.axes(stage, self.shape, target, rng)
+            rngs = [generator(seed, Draw.PART, number) for seed in self.seeds]
+            targets = [target.part(rng) for target, rng in zip(targets, rngs, strict=True)]
+        targets = self.group.each(lambda target: target.at(level), targets)
+        axes = self.engine.axes(
+            stage, self.shape, lambda n: self._draw(targets, n, Draw.AXES, number)
+        )
         law = self.engine.directions(stage, self.shape, self.condition, axes)
-        return ToData(level, law, target, axes)
+        return ToData(level, law, targets, axes)
 
     def transport(self, state: State, A: Operator, us: list[Tensor]) -> Transport:
         """Return the maps to a batch of the data."""
-        batch = self.setting(state).target.batch(self._rng(Draw.BATCH, state))
-        m, some = us[0].shape[1], None
-        if self.n_cdf is not None and self.n_cdf < m:
-            counted = self._rng(Draw.SUBSET, state).choice(m, self.n_cdf, replace=False)
-            some = us[0][:, torch.from_numpy(counted)]
-        return Estimate(self.engine, some, A.level.enter(batch), self.precision)
+        targets, some = self.setting(state).targets, None
+        rngs = self._rngs(Draw.BATCH, state)
+        batches = [target.batch(rng) for target, rng in zip(targets, rngs, strict=True)]
+        m = [u.shape[1] for u in us[: len(batches)]]
+        if self.n_cdf is not None and self.n_cdf < sum(m):
+            rngs = self._rngs(Draw.SUBSET, state)
+            parts = zip(us, rngs, m, self.group.widths(self.n_cdf), strict=False)
+            some = [
+                u[:, torch.from_numpy(rng.choice(m, n, replace=False))] for u, rng, m, n in parts
+            ]
+        data = self.group.each(A.level.enter, batches)
+        return Estimate(self.engine, some, data, self.precision, self.group)
 
-    def fingerprint(self) -> str:
-        """Return a sum of data and settings: flows with the same one have the same bits."""
+    def _rngs(self, draw: Draw, state: State) -> list[np.random.Generator]:
+        """Return the generator of one draw of this step for each shard."""
+        return [generator(seed, draw, state.stage, state.step) for seed in self.seeds]
+
+    def fingerprints(self) -> list[str]:
+        """Return a sum of data and settings for each shard: the same ones give the same bits."""
         free = self.condition.free
         settings = (
             *(type(self.condition), self.condition.l, self.condition.amplifier),
             *(free if isinstance(free, slice) else free.tolist(), self.shape, self.schedule),
             *(self.engine, self.initial, self.entropy, self.fixed_directions),
-            *(self.n_cdf, self.precision, self.seed),
+            *(self.n_cdf, self.precision, self.seed, self.group.shards),
         )
-        return hashlib.sha256(f"{self.target.digest()} {settings}".encode()).hexdigest()
-
-    def _rng(self, draw: Draw, state: State) -> np.random.Generator:
-        return generator(self.seed, draw, state.stage, state.step)
+        texts = (f"{target.digest()} {settings}" for target in self.targets)
+        return [hashlib.sha256(text.encode()).hexdigest() for text in texts]

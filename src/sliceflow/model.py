@@ -21,6 +21,7 @@ from sliceflow._validation import (
 )
 from sliceflow.conditions import Columns, Condition, Label, Observed
 from sliceflow.course import Course, Record, Setting, State
+from sliceflow.distributed import Work
 from sliceflow.engines import Engine
 from sliceflow.flow import Flow
 from sliceflow.progress import Progress
@@ -43,11 +44,15 @@ class Recorded:
     maps: KnotMap
     width = 0
 
-    def __call__(self, theta: Block, rows: slice, zs: list[Tensor]) -> None:
-        """Replace values z of each swarm along these directions, rows of A, by T(z) − z."""
+    def __call__(
+        self, theta: Block, rows: slice, zs: list[Tensor]
+    ) -> Work[tuple[list[Tensor], None]]:
+        """Return T(z) − z, with the values z of each swarm along these directions, rows of A."""
         T = KnotMap(self.maps.x[rows], self.maps.move_by[rows])
         for z in zs:
             T.move(z)
+        yield from ()  # nothing has to be merged
+        return zs, None
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +202,7 @@ class FlowModel(Course):
         """Return what the steps of this stage share."""
         if state.stage not in self._settings:
             stage, axes = self.schedule[state.stage], self.record.axes[state.stage]
-            level = self.engine.level(stage, self.shape, state.particles)
+            level = self.engine.level(stage, self.shape, state.swarms[0])
             law = self.engine.directions(stage, self.shape, self.condition, axes)
             self._settings[state.stage] = Setting(level, law)
         return self._settings[state.stage]

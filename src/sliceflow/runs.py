@@ -132,7 +132,7 @@ class Watcher:
     def __post_init__(self) -> None:
         flow = self.plan.flow
         n = min(COMPARED, self.plan.n_particles, self.plan.n_rows // 2)
-        data = flow.target.draw(generator(flow.seed, Draw.COMPARED), 2 * n)
+        data = flow.targets[0].draw(generator(flow.seed, Draw.COMPARED), 2 * n)
         x, _ = flow.condition.split(data)
         self._data, others = x[:, :n].T, x[:, n:].T
         self._floor = sliced_wasserstein(others, self._data)

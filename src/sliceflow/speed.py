@@ -55,7 +55,7 @@ def seconds(work: Callable[[], object]) -> float:
 def fast_step(channels: int, k: int, patch: int, m: int = M, n: int = N) -> Callable[[], None]:
     """Return the step of a flow on noise."""
     target = ArrayTarget(torch.randn(channels * k * k, n))
-    flow = Flow(target, Unconditional(), (channels, k, k), (Stage(10**6, k, patch),))
+    flow = Flow([target], Unconditional(), (channels, k, k), (Stage(10**6, k, patch),))
     state = flow.start(m)
     return lambda: flow.step(state)
 
@@ -78,6 +78,6 @@ def bare_products(channels: int, k: int, patch: int, m: int = M, n: int = N) -> 
 def exact_step(channels: int, k: int, patch: int, m: int = M, n: int = N) -> Callable[[], None]:
     """Return the exact step with as many dense directions, as the paper's code has them."""
     d, h = channels * k * k, channels * (k // patch * patch) ** 2
-    flow = Flow(ArrayTarget(torch.randn(d, n)), Unconditional(), (d,), (Stage(10**6),), Exact(h))
+    flow = Flow([ArrayTarget(torch.randn(d, n))], Unconditional(), (d,), (Stage(10**6),), Exact(h))
     state = flow.start(m)
     return lambda: flow.step(state)

@@ -11,7 +11,7 @@ from sliceflow._random import normal
 from sliceflow._threads import alone
 from sliceflow.conditions import Condition, Label
 from sliceflow.projections.operator import matmul, slices
-from sliceflow.targets import Target
+from sliceflow.targets import DrawRows
 
 ROWS = 20_000
 """Rows of data from which a mean and a covariance are estimated."""
@@ -34,7 +34,7 @@ class Start(Protocol):
     """Where particles start, as far as that can be said without data."""
 
     def sampler(
-        self, target: Target, condition: Condition, d: int, rng: np.random.Generator
+        self, draw: DrawRows, condition: Condition, d: int, rng: np.random.Generator
     ) -> Sampler:
         """Return the law of x of d coordinates."""
 
@@ -46,7 +46,7 @@ class Noise:
     std: float = 1.0
 
     def sampler(
-        self, target: Target, condition: Condition, d: int, rng: np.random.Generator
+        self, draw: DrawRows, condition: Condition, d: int, rng: np.random.Generator
     ) -> Sampler:
         """Return the law of x of d coordinates."""
         return NoiseSampler(d, self.std)
@@ -72,10 +72,10 @@ class Gaussian:
     """
 
     def sampler(
-        self, target: Target, condition: Condition, d: int, rng: np.random.Generator
+        self, draw: DrawRows, condition: Condition, d: int, rng: np.random.Generator
     ) -> Sampler:
         """Return the law of x of d coordinates."""
-        z = target.draw(rng, ROWS)
+        z = draw(ROWS)
         group = _groups(condition, z)
         parts = [
             _distinct(z[:d, group == g])

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
@@ -11,9 +12,12 @@ from torch import Tensor
 
 from sliceflow.pyramid import Level
 
+DrawRows = Callable[[int], Tensor]
+"""Draws so many rows of all data, (D, n)."""
+
 
 class Target(Protocol):
-    """The data distribution q, known by its rows: columns of a (D, N) matrix."""
+    """The data distribution q, or a shard of it, known by its rows: columns of a (D, N) matrix."""
 
     @property
     def device(self) -> torch.device:

@@ -141,8 +141,8 @@ class Operator(Protocol):
     def __len__(self) -> int:
         """Return the number of directions."""
 
-    def blocks(self, m: int) -> Iterable[Block]:
-        """Cut W into blocks of directions, for m particles or rows of data."""
+    def blocks(self, h: int) -> Iterable[Block]:
+        """Cut W into blocks of about h directions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +156,8 @@ class Projection:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def blocks(self, m: int = 0) -> Iterator[Rows]:
-        """Cut W into blocks of `BLOCK` directions, however many particles there are."""
+    def blocks(self, h: int = BLOCK) -> Iterator[Rows]:
+        """Cut W into blocks of `BLOCK` directions, always as many."""
         return (self.rows[block] for block in slices(len(self), BLOCK))
 
     def project(self, x: Tensor) -> Tensor:

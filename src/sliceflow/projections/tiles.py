@@ -18,9 +18,6 @@ from sliceflow.projections.operator import DenseRows, Operator, Projection, matm
 from sliceflow.projections.sphere import uniform
 from sliceflow.pyramid import FullSize, Level
 
-VALUES = 2**20
-"""Values along directions that a thread works on at a time: enough to be worth a call."""
-
 
 class Basis(Protocol):
     """A law of orthonormal bases of the P coordinates of a tile."""
@@ -216,12 +213,8 @@ class Tiling:
     def __len__(self) -> int:
         return self.cells.numel()
 
-    def blocks(self, m: int) -> Iterator[TileBlock]:
-        """Cut the tiles into blocks of about `VALUES` values, and one for each thread at least.
-
-        Tiles that share their maps are one block.
-        """
-        each = -(-len(self.cells) // torch.get_num_threads())
-        n = len(self.cells) if self.shared else max(1, min(each, VALUES // (m * len(self.theta))))
+    def blocks(self, h: int) -> Iterator[TileBlock]:
+        """Cut the tiles into blocks of about h directions; those that share maps are one block."""
+        n = len(self.cells) if self.shared else max(1, h // len(self.theta))
         blocks = (self.cells[tiles] for tiles in slices(len(self.cells), n))
         return (TileBlock(self.theta, cells, self.shared) for cells in blocks)

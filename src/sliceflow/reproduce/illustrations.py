@@ -56,7 +56,7 @@ def trajectory(
     """Return the particles after each number of steps, starting with ``start``."""
     d = 2 - condition.l
     engine = Exact(DIRECTIONS, ETA)
-    flow = Flow(ArrayTarget(data), condition, (d,), (Stage(max(steps)),), engine)
+    flow = Flow([ArrayTarget(data)], condition, (d,), (Stage(max(steps)),), engine)
     state, seen = flow.start(2), {0: start.clone()}
     state.swarms = [start.clone(), start[:, :0]]
 

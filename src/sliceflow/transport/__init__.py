@@ -1,7 +1,16 @@
 """One-dimensional optimal transport maps, one for each direction."""
 
-from sliceflow.transport.histogram import CELLS, MOST_CELLS, HistogramMap
+from sliceflow.transport.histogram import CELLS, MOST_CELLS, HistogramMap, Values
 from sliceflow.transport.knots import KNOTS, KnotMap, PackedMap
 from sliceflow.transport.sorted import SortedMap
 
-__all__ = ["CELLS", "KNOTS", "MOST_CELLS", "HistogramMap", "KnotMap", "PackedMap", "SortedMap"]
+__all__ = [
+    "CELLS",
+    "KNOTS",
+    "MOST_CELLS",
+    "HistogramMap",
+    "KnotMap",
+    "PackedMap",
+    "SortedMap",
+    "Values",
+]

@@ -6,22 +6,31 @@ Rows are directions, each with its own map; values lie along the last dimension.
 2. counts of a few of the values on equal *buckets* between the extremes, to see where they are;
 3. counts on *cells*: each bucket is cut into equal ones, more of them where there are more values.
 
-Counts are integers and merge by addition: values in parts, on one machine or many, give the same
-bits as together. A cell holds a few ranks of p; where the first and the last of them go is known
-from the counts of q; between these two the map is linear. As cells shrink it becomes the exact
-map of `transport.sorted`.
+Counts are integers and merge by addition: values of many processes give the same bits as those of
+one. A cell holds a few ranks of p; where the first and the last of them go is known from the counts
+of q; between these two the map is linear. As cells shrink it becomes the exact map of
+`transport.sorted`.
 
 The functions here run on any device. On the CPU, `transport.kernels` does the same, compiled.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow.transport.kernels import average_parts, count_rows, displace_rows, make_tables
+from sliceflow.distributed import How, Work, finished
+from sliceflow.transport.kernels import (
+    average_parts,
+    count_buckets_of_rows,
+    count_cells_of_rows,
+    count_rows,
+    displace_rows,
+    extremes_of_rows,
+    make_tables,
+)
 
 CELLS = 512
 """The default number of cells B of a direction."""
@@ -35,11 +44,36 @@ MOST_CELLS = 2**14
 STRIDE = 31
 """One value in so many decides where cells are: a prime, lest of classes in turn some be missed.
 
-Parts that are to be merged begin at multiples of it.
+It is counted from the beginning of each shard.
 """
 
 NUDGE = 1e-6
 """Added to a rank of p, lest rounding make a whole rank of q the one before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Values of H rows, (H, N), in parts of these widths: those of the shards of a process.
+
+    Other processes may have more of them, if they are not ``all``.
+    """
+
+    z: Tensor
+    widths: list[int]
+    is_all: bool
+
+    @classmethod
+    def of(cls, *parts: Tensor, is_all: bool = True) -> Self:
+        """Return values in these parts, one after the other."""
+        z = torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
+        return cls(z, [part.shape[1] for part in parts], is_all)
+
+    def __getitem__(self, rows: slice) -> Self:
+        return replace(self, z=self.z[rows])
+
+    def parts(self) -> list[Tensor]:
+        """Return the parts."""
+        return list(torch.split(self.z, self.widths, dim=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +104,8 @@ class Grid:
 
     def __len__(self) -> int:
         """Return the number of cells B."""
-        return int(self.first[0, -1] + self.size[0, -1])
+        last = int(self.slots[0, -1])
+        return (last & 0xFFFF) + (last >> 16)
 
     def positions(self, z: Tensor) -> Tensor:
         """Return where values (H, N) are among the cells: the cell, and 16 bits inside it."""
@@ -98,17 +133,28 @@ class Grid:
         return edges
 
 
-def extremes(z: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the smallest and the largest value of each row, with shape (H,)."""
-    low, high = z.aminmax(dim=1)
-    return low, high
+def extremes(z: Tensor) -> Tensor:
+    """Return the smallest value of each row, and the negative of its largest: (2, H)."""
+    if is_compiled(z):
+        low, high = z.new_empty(2, len(z))
+        extremes_of_rows(z.numpy(), low.numpy(), high.numpy())
+    else:
+        low, high = (bound + 0.0 for bound in z.aminmax(dim=1))  # and not −0.0
+    return torch.stack([low, -high])
 
 
-def count_buckets(z: Tensor, low: Tensor, high: Tensor, b: int) -> Tensor:
-    """Count one value in `STRIDE` on equal buckets, b/`BUCKET` of them, with shape (H, G)."""
+def count_buckets(values: Values, low: Tensor, high: Tensor, b: int) -> Tensor:
+    """Count one value in `STRIDE` of each part on b/`BUCKET` equal buckets, with shape (H, G)."""
+    z = values.z
+    if is_compiled(z):
+        counts = torch.zeros(len(z), b // BUCKET, dtype=torch.int32)
+        widths, bounds = np.array(values.widths), (low.numpy(), high.numpy())
+        count_buckets_of_rows(z.numpy(), widths, STRIDE, *bounds, counts.numpy())
+        return counts
     one_cell_each = torch.arange(b // BUCKET, device=z.device) + (1 << 16)
-    buckets = Grid(low, high, one_cell_each.to(torch.int32).expand(len(z), -1))
-    return count_cells(z[:, ::STRIDE], buckets)
+    buckets = Grid(low, high, one_cell_each.to(torch.int32).repeat(len(z), 1))
+    some = torch.cat([part[:, ::STRIDE] for part in values.parts()], dim=1)
+    return count_cells(some, buckets)
 
 
 def share_cells(counts: Tensor, b: int) -> Tensor:
@@ -125,9 +171,12 @@ def share_cells(counts: Tensor, b: int) -> Tensor:
 
 def count_cells(z: Tensor, grid: Grid) -> Tensor:
     """Count the values in each cell, with shape (H, B)."""
+    zeros = torch.zeros(len(z), len(grid), dtype=torch.int32, device=z.device)
+    if is_compiled(z):
+        count_cells_of_rows(z.numpy(), *grid.arrays(), zeros.numpy())
+        return zeros
     cells = (grid.positions(z) >> 16).long()
     ones = torch.ones((), dtype=torch.int32, device=z.device).expand_as(cells)
-    zeros = torch.zeros(len(z), len(grid), dtype=torch.int32, device=z.device)
     return zeros.scatter_add_(1, cells, ones)
 
 
@@ -144,18 +193,23 @@ def quantile(rank: Tensor, counts: Tensor, grid: Grid) -> Tensor:
     return (low + inside * ((high - low) / n)).minimum(high).to(grid.low.dtype)
 
 
-def compose(p: Tensor, p_grid: Grid, q: Tensor, q_grid: Grid) -> tuple[Tensor, Tensor]:
+def compose(p: "Counted", q: "Counted") -> tuple[Tensor, Tensor]:
     """Return T at the beginning of each cell of p and how much it rises in it, each (H, B).
 
     A cell with n of the M values of p holds ranks R to R + n − 1, and rank r goes to rank r N/M
     of q. Over empty cells T rises evenly from where the cell before them ends to where the next
     one begins, as the exact map does between two values.
     """
-    upto = p.cumsum(dim=1)
-    ratio = q.sum(dim=1, keepdim=True).double() / upto[:, -1:]
-    first, last = (upto - p).double(), (upto - 1).double()
-    start, end = (quantile((rank + NUDGE) * ratio, q, q_grid) for rank in (first, last))
-    start, end = _bridge(p > 0, p_grid.edges(), start, end)
+    if is_compiled(p.grid.low):
+        start, rise = p.grid.low.new_empty(2, *p.counts.shape)
+        ratio = int(q.counts[0].sum()) / int(p.counts[0].sum())
+        make_tables(p.arrays(), q.arrays(), start.numpy(), rise.numpy(), ratio, NUDGE)
+        return start, rise
+    upto = p.counts.cumsum(dim=1)
+    ratios = q.counts.sum(dim=1, keepdim=True).double() / upto[:, -1:]
+    first, last = (upto - p.counts).double(), (upto - 1).double()
+    start, end = (quantile((rank + NUDGE) * ratios, q.counts, q.grid) for rank in (first, last))
+    start, end = _bridge(p.counts > 0, p.grid.edges(), start, end)
     return start, end - start
 
 
@@ -187,24 +241,33 @@ class Counted:
     counts: Tensor
 
     @classmethod
-    def of(cls, z: Tensor, b: int) -> Self:
-        """Count values on b cells, compiled."""
-        h = len(z)
-        slots, counts = (torch.empty(h, n, dtype=torch.int32) for n in (b // BUCKET, b))
-        low, high = z.new_empty(2, h)
+    def of(cls, values: Values, b: int) -> Self:
+        """Count values that are all there are on b cells."""
+        z = values.z
+        if not is_compiled(z):
+            (counted,) = finished(cls.merged([values], b))
+            return counted
+        slots, counts = (torch.empty(len(z), n, dtype=torch.int32) for n in (b // BUCKET, b))
+        low, high = z.new_empty(2, len(z))
         counted = cls(Grid(low, high, slots), counts)
-        count_rows(z.numpy(), STRIDE, *counted.arrays())
+        count_rows(z.numpy(), np.array(values.widths), STRIDE, *counted.arrays())
         return counted
 
     @classmethod
-    def merged(cls, parts: list[Tensor], b: int) -> Self:
-        """Count values in parts."""
-        lows, highs = zip(*map(extremes, parts), strict=True)
-        low, high = torch.stack(lows).amin(dim=0), torch.stack(highs).amax(dim=0)
-        buckets = torch.stack([count_buckets(z, low, high, b) for z in parts]).sum(dim=0)
-        grid = Grid(low, high, share_cells(buckets, b))
-        counts = torch.stack([count_cells(z, grid) for z in parts]).sum(dim=0)
-        return cls(grid, counts.to(torch.int32))
+    def merged(cls, sides: list[Values], b: int) -> Work[list[Self]]:
+        """Count several such values, of all processes, on b cells each."""
+        bounds = torch.stack([extremes(side.z) for side in sides])
+        yield bounds, How.MIN
+        lows, highs = bounds[:, 0], -bounds[:, 1]
+        zipped = zip(sides, lows, highs, strict=True)
+        some = torch.stack([count_buckets(side, low, high, b) for side, low, high in zipped])
+        yield some, How.SUM
+        bounded = zip(lows, highs, some, strict=True)
+        grids = [Grid(low, high, share_cells(n, b)) for low, high, n in bounded]
+        pairs = zip(sides, grids, strict=True)
+        counts = torch.stack([count_cells(side.z, grid) for side, grid in pairs])
+        yield counts, How.SUM
+        return [cls(grid, n) for grid, n in zip(grids, counts, strict=True)]
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return what the compiled kernels take: the grid's three arrays and the counts."""
@@ -251,18 +314,16 @@ class HistogramMap:
     @classmethod
     def between(cls, p: Tensor, q: Tensor, cells: int = CELLS) -> Self:
         """Return the map from the distribution of the values ``p`` to that of ``q``."""
-        if not (is_compiled(p) and is_compiled(q)):
-            return cls.merged([p], [q], cells)
-        T = cls(Counted.of(p, cells), Counted.of(q, cells), *p.new_empty(2, len(p), cells))
-        tables = T.start.numpy(), T.rise.numpy()
-        make_tables(T.p.arrays(), T.q.arrays(), *tables, q.shape[1] / p.shape[1], NUDGE)
-        return T
+        return finished(cls.merged(Values.of(p), Values.of(q), cells))
 
     @classmethod
-    def merged(cls, p: list[Tensor], q: list[Tensor], cells: int = CELLS) -> Self:
-        """Return the map between distributions whose values are in parts, without joining these."""
-        ps, qs = Counted.merged(p, cells), Counted.merged(q, cells)
-        return cls(ps, qs, *compose(ps.counts, ps.grid, qs.counts, qs.grid))
+    def merged(cls, p: Values, q: Values, cells: int = CELLS) -> Work[Self]:
+        """Return the map between values, those of all processes."""
+        if p.is_all:
+            ps, qs = Counted.of(p, cells), Counted.of(q, cells)
+        else:
+            ps, qs = yield from Counted.merged([p, q], cells)
+        return cls(ps, qs, *compose(ps, qs))
 
     def move(self, z: Tensor) -> None:
         """Replace values (H, L) by their displacements T(z) − z."""
@@ -277,4 +338,4 @@ class HistogramMap:
 
 def is_compiled(z: Tensor) -> bool:
     """Return whether the kernels take these values."""
-    return z.device.type == "cpu" and z.dtype == torch.float32 and z.is_contiguous()
+    return z.is_cpu and z.dtype == torch.float32 and z.is_contiguous()

@@ -73,12 +73,16 @@ def _ordered(bits):
 
 @kernel
 def extremes(z):
-    """Return the smallest and the largest value. Compared as integers, which is vectorised."""
+    """Return the smallest and the largest value. Compared as integers, which is vectorised.
+
+    Zero is always the positive one: processes would not agree on which of the two is less.
+    """
     low, high = np.int32(0x7FFFFFFF), np.int32(-0x80000000)
     for i in range(len(z)):
         value = _ordered(np.float32(z[i]).view(np.int32))
         low, high = min(low, value), max(high, value)
-    return np.int32(_ordered(low)).view(np.float32), np.int32(_ordered(high)).view(np.float32)
+    low, high = np.int32(_ordered(low)).view(np.float32), np.int32(_ordered(high)).view(np.float32)
+    return low + np.float32(0), high + np.float32(0)
 
 
 @kernel
@@ -90,22 +94,29 @@ def tick(value, low, scale, last):
 
 
 @kernel
-def share_cells(z, low, scale, stride, b, counts, slots):
-    """Share b cells among the buckets; see `histogram.share_cells`.
+def add_buckets(z, widths, stride, low, scale, counts):
+    """Count one value in ``stride`` of each part on equal buckets; parts have these widths."""
+    last = np.nextafter(np.float32(len(counts) << 16), np.float32(0))
+    begin = 0
+    for width in widths:
+        for i in range(begin, begin + width, stride):
+            counts[np.uint32(tick(z[i], low, scale, last)) >> np.uint32(16)] += np.int32(1)
+        begin += width
+
+
+@kernel
+def share_cells(counts, b, slots):
+    """Share b cells among buckets; see `histogram.share_cells`.
 
     A slot holds both numbers of a bucket, its first cell and how many it has, in 16 bits each.
     """
-    buckets, n = len(slots), (len(z) + stride - 1) // stride
-    last = np.nextafter(np.float32(buckets << 16), np.float32(0))
-    counts[:buckets] = 0
-    for i in range(0, len(z), stride):
-        counts[np.uint32(tick(z[i], low, scale, last)) >> np.uint32(16)] += np.int32(1)
+    buckets = len(slots)
     even = b // (2 * buckets)
-    by_mass = (b - even * buckets) / n
+    by_count = (b - even * buckets) / counts.sum()
     first = seen = 0
     for g in range(buckets):
         seen += counts[g]
-        following = b if g + 1 == buckets else (g + 1) * even + int(seen * by_mass)
+        following = b if g + 1 == buckets else (g + 1) * even + int(seen * by_count)
         slots[g] = first | (following - first) << 16
         first = following
 
@@ -139,22 +150,15 @@ def add_counts(where, counts):
 
 
 @kernel
-def count(z, stride, b, slots, where, counts):
-    """Make the grid of the values and count them on it. Return their extremes.
-
-    Writes ``slots`` and ``counts[0, :b]``; ``where`` and the rest of ``counts`` are scratch.
-    """
-    low, high = extremes(z)
-    scale = scale_of(low, high, slots)
-    share_cells(z, low, scale, stride, b, counts[0], slots)
-    counts[:] = 0
+def count_cells(z, low, scale, slots, counts, where, four):
+    """Write how many values are in each cell; ``where`` and ``four`` are scratch."""
+    four[:] = 0
     for start in range(0, len(z), CHUNK):
         chunk = z[start : start + CHUNK]
         positions(chunk, low, scale, slots, where)
-        add_counts(where[: len(chunk)], counts)
-    for c in range(b):
-        counts[0, c] += counts[1, c] + counts[2, c] + counts[3, c]
-    return low, high
+        add_counts(where[: len(chunk)], four)
+    for c in range(len(counts)):
+        counts[c] = four[0, c] + four[1, c] + four[2, c] + four[3, c]
 
 
 @kernel
@@ -222,19 +226,58 @@ def displace(z, where, start, rise):
 
 
 @kernel
-def scale_of(low, high, slots):
+def scale_of(low, high, buckets):
     """Return how many ticks, 1/65536 of a bucket, are in a unit of the values."""
-    return np.float32(len(slots) << 16) / max(high - low, np.float32(1e-30))
+    return np.float32(buckets << 16) / max(high - low, np.float32(1e-30))
 
 
 @kernel
-def count_rows(z, stride, low, high, slots, counts):
+def scratch(b):
+    """Return what `count_cells` works with."""
+    return np.empty(CHUNK, np.int32), np.empty((4, b + PAD), np.int32)
+
+
+@kernel
+def count_rows(z, widths, stride, low, high, slots, counts):
     """Write, for each row, the grid of its values and how many are in each cell."""
     h, b = counts.shape
-    four, where = np.empty((4, b + PAD), np.int32), np.empty(CHUNK, np.int32)
+    buckets, (where, four) = np.empty(slots.shape[1], np.int32), scratch(b)
     for i in range(h):
-        low[i], high[i] = count(z[i], stride, b, slots[i], where, four)
-        counts[i] = four[0, :b]
+        low[i], high[i] = extremes(z[i])
+        scale = scale_of(low[i], high[i], len(buckets))
+        buckets[:] = 0
+        add_buckets(z[i], widths, stride, low[i], scale, buckets)
+        share_cells(buckets, b, slots[i])
+        count_cells(z[i], low[i], scale, slots[i], counts[i], where, four)
+
+
+# The same in steps, for what many processes have to merge between them.
+
+
+@kernel
+def extremes_of_rows(z, low, high):
+    """Write the extremes of each row."""
+    for i in range(len(z)):
+        low[i], high[i] = extremes(z[i])
+
+
+@kernel
+def count_buckets_of_rows(z, widths, stride, low, high, counts):
+    """Count some values of each row on buckets."""
+    h, buckets = counts.shape
+    for i in range(h):
+        scale = scale_of(low[i], high[i], buckets)
+        add_buckets(z[i], widths, stride, low[i], scale, counts[i])
+
+
+@kernel
+def count_cells_of_rows(z, low, high, slots, counts):
+    """Write how many values of each row are in each cell of its grid."""
+    h, b = counts.shape
+    where, four = scratch(b)
+    for i in range(h):
+        scale = scale_of(low[i], high[i], slots.shape[1])
+        count_cells(z[i], low[i], scale, slots[i], counts[i], where, four)
 
 
 @kernel
@@ -254,7 +297,7 @@ def displace_rows(z, low, high, slots, start, rise):
     """Replace each value by its displacement T(z) − z, row by row."""
     where = np.empty(CHUNK, np.int32)
     for i in range(len(z)):
-        scale = scale_of(low[i], high[i], slots[i])
+        scale = scale_of(low[i], high[i], slots.shape[1])
         for begin in range(0, z.shape[1], CHUNK):
             chunk = z[i, begin : begin + CHUNK]
             positions(chunk, low[i], scale, slots[i], where)
