@@ -17,14 +17,14 @@ KINDS = {
 }
 
 
-def fitted(kind, **settings):
-    """Return a plan and its last state."""
+def fitted(kind, checkpoints=None, **settings):
+    """Return a plan and its last state; checkpoints are saved after each step."""
     rng = np.random.default_rng(0)
     x, schedule = KINDS[kind](rng)
     y = rng.integers(3, size=len(x))
     settings = {"n_particles": 500, "random_state": 0, "shards": 24} | settings
     plan = SlicedFlow(schedule=schedule, **settings).plan(x, y)
-    return plan, plan.run()
+    return plan, plan.run((), checkpoints, minutes=0)
 
 
 def digest(plan, state):
@@ -32,13 +32,14 @@ def digest(plan, state):
     total = hashlib.sha256()
     for swarm in plan.flow.group.gather(state.swarms[:-1]):
         total.update(swarm.contiguous().numpy().tobytes())
-    for maps in state.record.maps:
+    for maps in state.record.maps if state.record else []:
         total.update(maps.knots.numpy().tobytes())
     return total.hexdigest()
 
 
 if __name__ == "__main__":
-    plan, state = fitted(sys.argv[1], entropy=float(sys.argv[2]))
+    kind, entropy, *checkpoints = sys.argv[1:]
+    plan, state = fitted(kind, *checkpoints, entropy=float(entropy))
     assert isinstance(plan.flow.group, Ranks)
     text = digest(plan, state)
     if plan.flow.group.rank == 0:

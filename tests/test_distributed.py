@@ -1,8 +1,10 @@
 """Many processes, as one: the same bits, whoever has which shards."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,15 +14,20 @@ from ranks import KINDS, digest, fitted
 SCRIPT = Path(__file__).with_name("ranks.py")
 
 
-def run(processes, *arguments, threads=1):
-    """Return what processes print that torchrun starts."""
-    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+def started(processes, *arguments, threads=1):
+    """Start processes, as torchrun does."""
+    launcher = ["-m", "sliceflow.launch", "--standalone", f"--nproc-per-node={processes}"]
     command = [sys.executable, *launcher, SCRIPT, *map(str, arguments)]
     environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
-    answer = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=True, timeout=300
-    )
-    return answer.stdout.strip()
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def run(*arguments, **settings):
+    """Return what processes print."""
+    process = started(*arguments, **settings)
+    answer, _ = process.communicate(timeout=300)
+    assert process.returncode == 0
+    return answer.strip()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -38,3 +45,26 @@ def test_threads_do_not_matter(kind, threads):
 def test_processes_do_not_matter(kind, processes, threads, entropy):
     alone = digest(*fitted(kind, entropy=float(entropy)))
     assert run(processes, kind, entropy, threads=threads) == alone
+
+
+@pytest.mark.slow
+def test_another_number_of_processes_goes_on(tmp_path):
+    whole = digest(*fitted("images"))
+    assert run(3, "images", 0, tmp_path) == whole
+    last = max(path.name[:20] for path in tmp_path.iterdir())
+    for path in tmp_path.glob(f"{last}*"):
+        path.unlink()  # go on from the one before it
+    assert run(2, "images", 0, tmp_path) == whole
+    plan, state = fitted("images", tmp_path)
+    assert digest(plan, state) == whole
+
+
+@pytest.mark.slow
+def test_a_killed_process_is_started_again(tmp_path):
+    process = started(3, "images", 0, tmp_path)
+    while not list(tmp_path.glob("checkpoint-*2.zip")):
+        time.sleep(0.01)
+    workers = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True)
+    os.kill(int(workers.stdout.split()[1]), signal.SIGKILL)
+    answer, _ = process.communicate(timeout=300)
+    assert answer.strip() == digest(*fitted("images"))

@@ -60,6 +60,7 @@ ROOMS = [
     "board",
     "runs",
     "report",
+    "launch",
     "figures",
     "reproduce.fits",
     "reproduce.ablations",

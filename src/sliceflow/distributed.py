@@ -94,8 +94,8 @@ class Group(ABC):
         """Return the tensors of all shards, each with a last dimension of its own."""
 
     @abstractmethod
-    def any(self, flag: bool) -> bool:
-        """Return whether the flag of some process is set."""
+    def most(self, *values: int) -> list[int]:
+        """Return the largest of each of these values that a process has."""
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,9 @@ class Alone(Group):
         """Return them."""
         return list(own)
 
-    def any(self, flag: bool) -> bool:
-        """Return the flag."""
-        return flag
+    def most(self, *values: int) -> list[int]:
+        """Return them."""
+        return list(values)
 
 
 def finished(work: Work[Result]) -> Result:
@@ -165,9 +165,8 @@ class Ranks(Group):
 
     def at_once(self, h: int, m: int) -> int:
         """Return as many as the process with the most values has room for."""
-        most = torch.tensor([m])
-        self._merge(most, How.MAX).wait()
-        return max(1, min(h, VALUES // int(most)))
+        (most,) = self.most(m)
+        return max(1, min(h, VALUES // most))
 
     def run(self, works: Iterable[Work[Result]], in_order: bool) -> list[Result]:
         """Return the results of works, one of which goes on while others wait for messages."""
@@ -211,11 +210,12 @@ class Ranks(Group):
         dist.all_gather_object(everyones, list(own))
         return [tensor for theirs in everyones for tensor in theirs]
 
-    def any(self, flag: bool) -> bool:
-        """Return whether the flag of some process is set."""
-        flags = torch.tensor([int(flag)])
-        self._merge(flags, How.MAX).wait()
-        return bool(flags)
+    def most(self, *values: int) -> list[int]:
+        """Return the largest of each of these values that a process has."""
+        merged = torch.tensor(values)
+        self._merge(merged, How.MAX).wait()
+        largest: list[int] = merged.tolist()
+        return largest
 
 
 def group(shards: int | None = None) -> Group:

@@ -141,7 +141,12 @@ class Flow(Course):
         for z, (seed, start, _) in zip(swarms, own, strict=True):
             self.condition.set_free(z, self.sampler(generator(seed, start), z))
         noise = [(seed, noise) for seed, _, noise in own]
-        return State(swarms, noise, record=Record() if self.precision else None)
+        return State(swarms, noise, record=Record() if self._recorded else None)
+
+    @property
+    def _recorded(self) -> Precision | None:
+        """How finely this process records: of many that make the same maps, the first does."""
+        return self.precision if self.group.rank == 0 else None
 
     @cached_property
     def seeds(self) -> list[int]:
@@ -206,7 +211,7 @@ class Flow(Course):
                 u[:, torch.from_numpy(rng.choice(m, n, replace=False))] for u, rng, m, n in parts
             ]
         data = self.group.each(A.level.enter, batches)
-        return Estimate(self.engine, some, data, self.precision, self.group)
+        return Estimate(self.engine, some, data, self._recorded, self.group)
 
     def _rngs(self, draw: Draw, state: State) -> list[np.random.Generator]:
         """Return the generator of one draw of this step for each shard."""

@@ -48,6 +48,11 @@ class Plan:
     classes: np.ndarray | None
     names: tuple[str, ...] = ()
 
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the first of many processes, or the only one."""
+        return self.flow.group.rank == 0
+
     def run(
         self,
         callbacks: Iterable[Callback] = (),
@@ -55,7 +60,10 @@ class Plan:
         minutes: float = 10,
         verbose: bool = False,
     ) -> State:
-        """Move particles from noise onto the data, or go on from the last checkpoint, if any."""
+        """Move particles from noise onto the data, or go on from the last checkpoint, if any.
+
+        Of many processes, the first one shows progress and has the callbacks.
+        """
         flow, state = self.flow, self.flow.start(self.n_particles)
         with ExitStack() as stack:
             saving: list[Callback] = []
@@ -63,8 +71,10 @@ class Plan:
                 saver = Checkpoints(flow, state, checkpoints, minutes)
                 state = saver.latest()
                 saving.append(stack.enter_context(saver))
-            progress = Progress(flow.schedule, done=flow.steps_done(state), show=verbose)
-            flow.run(state, [stack.enter_context(progress), *callbacks, *saving])
+            done = flow.steps_done(state)
+            progress = Progress(flow.schedule, done=done, show=verbose and self.is_first)
+            watching = callbacks if self.is_first else ()
+            flow.run(state, [stack.enter_context(progress), *watching, *saving])
         if not state.particles.isfinite().all():
             raise FloatingPointError(
                 "the particles flew apart: pass an engine with a smaller step_size"
@@ -85,7 +95,7 @@ class Plan:
         return labels if self.y_kind.device is None else torch.from_numpy(labels)
 
     def model(self, state: State) -> FlowModel | None:
-        """Return the flow as it was recorded, if it was."""
+        """Return the flow as it was recorded, if it was: by the first of many processes."""
         if state.record is None:
             return None
         return FlowModel.of(self.flow, state, self.scaling, self.x_kind, self.classes, self.names)
