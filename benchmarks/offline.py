@@ -13,7 +13,7 @@ from sliceflow.data import Images
 from sliceflow.data import load as load_images
 from sliceflow.reproduce.fits import PART, Judge, fit
 
-NAMES = ("cifar10", "mnist")
+NAMES = ("mnist", "cifar10")
 PARTICLES = 10_000
 
 

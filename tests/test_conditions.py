@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from sliceflow._random import Draw, Key
 from sliceflow.conditions import Columns, Label, Observed, Unconditional
 from sliceflow.targets import ArrayTarget, mixed
 
@@ -65,7 +66,7 @@ def test_bytes_are_spread_over_their_width_afresh():
     z = torch.zeros(40, 3000)
     z[-1] = 7  # a condition
     target = ArrayTarget(z, n_pixels=39)
-    first, second = (target.batch(np.random.default_rng(i)) for i in range(2))
+    first, second = (target.batch(Key(i, Draw.BATCH)) for i in range(2))
     assert (first[-1] == 7).all()
     noise = first[:-1]
     assert noise.abs().max() <= 1 / 256

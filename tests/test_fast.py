@@ -10,7 +10,7 @@ import torch
 from test_flow import CONDITIONS, bits, make
 
 from sliceflow import SlicedFlow, distributed
-from sliceflow._random import Draw, generator
+from sliceflow._random import Draw, Key, generator
 from sliceflow._threads import parallel
 from sliceflow.conditions import Label, Unconditional
 from sliceflow.engines import Fast
@@ -214,7 +214,7 @@ def test_tables_arrive(d):
 
 def test_parts_of_the_data_are_all_as_large_and_all_drawn():
     target = ArrayTarget(torch.arange(50)[None], batch_size=20)
-    parts = {tuple(target.batch(np.random.default_rng(i))[0].tolist()) for i in range(100)}
+    parts = {tuple(target.batch(Key(i, Draw.BATCH))[0].tolist()) for i in range(100)}
     assert sorted(map(len, parts)) == [16, 17, 17]
     assert sorted(sum(parts, ())) == list(range(50))
 

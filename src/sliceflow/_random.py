@@ -6,6 +6,7 @@ no global random state.
 """
 
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -29,6 +30,20 @@ class Draw(IntEnum):
     PART = 11
     COMPARED = 12
     ROTATION = 13
+    PROBE = 14
+
+
+class Key(NamedTuple):
+    """What a draw depends on."""
+
+    seed: int
+    draw: Draw
+    stage: int = 0
+    step: int = 0
+
+    def rng(self) -> np.random.Generator:
+        """Return its generator."""
+        return generator(*self)
 
 
 def generator(seed: int, draw: Draw, stage: int = 0, step: int = 0) -> np.random.Generator:

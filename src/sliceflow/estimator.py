@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from sliceflow._validation import (
     check_columns,
     check_device,
     check_flag,
+    check_given_labels,
     check_integer,
     check_labels,
     check_mask,
@@ -24,6 +26,7 @@ from sliceflow._validation import (
     check_optional_integer,
     check_preset,
     check_resolution,
+    check_rows,
     check_seed,
     check_shards,
     check_training_rows,
@@ -38,8 +41,15 @@ from sliceflow.flow import Flow, Precision
 from sliceflow.plan import Plan
 from sliceflow.schedules import PRESETS, Stage, by_name
 from sliceflow.starts import Gaussian, Noise, Start
-from sliceflow.targets import ArrayTarget, balanced, mixed
+from sliceflow.streams import Reader, Stream, StreamTarget
+from sliceflow.targets import ArrayTarget, Target, balanced, mixed
 from sliceflow.transport import KNOTS
+
+PROBED = 20_000
+"""Rows of a stream from which units, labels and their shares are found out."""
+
+MOST_STREAMED = 10_000
+"""Particles, and rows that a step sees of a stream, by default."""
 
 
 class SlicedFlow(Parameters):
@@ -179,9 +189,9 @@ class SlicedFlow(Parameters):
 
         Parameters
         ----------
-        x : array or tensor, (n, d) or (n, C, h, w)
+        x : array or tensor, (n, d) or (n, C, h, w), or stream
             Rows of a table, with any units, or images: bytes from 0 to 255, which come back as
-            bytes, or values of about −1 to 1.
+            bytes, or values of about −1 to 1. A `sliceflow.data.stream` has both x and y.
         y : array or tensor, (n,) or (n, l), optional
             What to condition on: labels if integers, booleans or strings; columns if floats.
         """
@@ -199,21 +209,33 @@ class SlicedFlow(Parameters):
 
     def plan(self, x: Any, y: Any = None) -> Plan:
         """Check data and parameters, and return what `fit` would do, for you to run and watch."""
-        rows = check_training_rows(x)
-        m = len(rows) if self.n_particles is None else self.n_particles
-        m = check_integer("n_particles", m, 2)
-        group = group_of(check_optional_integer("shards", self.shards, 1))
-        check_shards(group.shards, len(rows), m)
         if self.checkpoints is not None and self.random_state is None:
             raise ValueError("checkpoints are of one seed: pass random_state=0 to go on from them")
-        seed, shape = check_seed(self.random_state), tuple(rows.shape[1:])
+        seed, stream = check_seed(self.random_state), x if isinstance(x, Stream) else None
+        if stream is not None:
+            if y is not None:
+                raise ValueError("a stream has its own y: name its columns there, and leave it out")
+            x, y = stream.draw(generator(seed, Draw.PROBE), PROBED)
+        rows = check_training_rows(x)
+        n = len(rows) if stream is None else len(stream)
+        m = min(n, MOST_STREAMED if stream else n) if self.n_particles is None else self.n_particles
+        m = check_integer("n_particles", m, 2)
+        group = group_of(check_optional_integer("shards", self.shards, 1))
+        check_shards(group.shards, n, m)
+        shape = tuple(rows.shape[1:])
         condition, y_rows, classes = self._condition(shape, len(rows), y)
         z = condition.join(rows.cpu().flatten(1).T, y_rows)
         pixels = torch.arange(len(z)) < (math.prod(shape) if is_bytes(x) else 0)
         scaling = Scaling.of(z, _columns(shape, condition), pixels)
-        flow = self._flow(scaling.forward(z), int(pixels.sum()), condition, shape, seed, group)
+        device = check_device(self.device)
+        join = Joining(condition, classes, scaling, int(pixels.sum()), device)
+        if stream is None:
+            targets: Sequence[Target] = self._targets(scaling.forward(z), join, seed, group)
+        else:
+            targets = self._streamed(stream, scaling.forward(z), join, group)
+        flow = self._flow(targets, condition, shape, seed, group)
         y_kind = None if y is None else Kind.of(y)
-        return Plan(flow, m, len(rows), scaling, Kind.of(x), y_kind, classes, _names(x, y))
+        return Plan(flow, m, n, scaling, Kind.of(x), y_kind, classes, _names(x, y))
 
     def sample(self, n: int, y: Any = None, random_state: Any = None) -> Any:
         """Return n new samples of x, given y if the model is conditional.
@@ -243,22 +265,16 @@ class SlicedFlow(Parameters):
 
     def _flow(
         self,
-        data: Tensor,
-        n_pixels: int,
+        targets: Sequence[Target],
         condition: Condition,
         shape: tuple[int, ...],
         seed: int,
         group: Group,
     ) -> Flow:
-        """Check the parameters and make the flow for this data, (D, N)."""
+        """Check the parameters and make the flow to these targets."""
         knots = check_optional_integer("knots", self.knots, 2)
-        rng, labels = generator(seed, Draw.ORDER), _strata(data, condition)
-        if check_flag("balanced", self.balanced):
-            rows = balanced(rng, labels)
-            data, labels = data[:, rows], labels[rows]
-        data = data[:, mixed(rng, labels)]
         return Flow(
-            self._targets(data, n_pixels, group),
+            targets,
             condition,
             shape,
             self._stages(shape),
@@ -272,12 +288,35 @@ class SlicedFlow(Parameters):
             group=group,
         )
 
-    def _targets(self, data: Tensor, n_pixels: int, group: Group) -> list[ArrayTarget]:
-        """Return the shards of the data that this process has."""
-        batch_size = check_optional_integer("batch_size", self.batch_size, 2)
-        each = None if batch_size is None else math.ceil(batch_size / group.shards)
-        device, cuts = check_device(self.device), group.cuts(data.shape[1])
-        return [ArrayTarget(data[:, own].to(device), each, n_pixels) for own in cuts]
+    def _targets(self, data: Tensor, join: "Joining", seed: int, group: Group) -> list[ArrayTarget]:
+        """Return the shards of the data, (D, N), that this process has."""
+        rng, labels = generator(seed, Draw.ORDER), _strata(data, join.condition)
+        if check_flag("balanced", self.balanced):
+            rows = balanced(rng, labels)
+            data, labels = data[:, rows], labels[rows]
+        data = data[:, mixed(rng, labels)]
+        each, cuts = self._batch_size(group), group.cuts(data.shape[1])
+        return [ArrayTarget(data[:, own].to(join.device), each, join.n_pixels) for own in cuts]
+
+    def _streamed(
+        self, stream: Stream, some: Tensor, join: "Joining", group: Group
+    ) -> list[StreamTarget]:
+        """Return the shards of a stream that this process has; its labels are as often as here."""
+        each, reader = self._batch_size(group) or -(-MOST_STREAMED // group.shards), Reader()
+        shares = None
+        if isinstance(join.condition, Label):
+            counts = np.bincount(_strata(some, join.condition), minlength=join.condition.l)
+            shares = np.ones(len(counts)) if self.balanced else counts
+        blocks = np.arange(len(stream.blocks.sizes))
+        return [
+            StreamTarget(stream.blocks, blocks[v :: group.shards], each, join, reader, shares)
+            for v in group.own
+        ]
+
+    def _batch_size(self, group: Group) -> int | None:
+        """Return how many rows a step sees of each shard, if not all."""
+        size = check_optional_integer("batch_size", self.batch_size, 2)
+        return None if size is None else math.ceil(size / group.shards)
 
     def _engine(self) -> Engine:
         if self.engine is None:
@@ -326,6 +365,31 @@ class SlicedFlow(Parameters):
         if not schedule:
             raise ValueError("schedule is empty: give a number of steps or at least one Stage")
         return tuple(_checked(stage, shape) for stage in schedule)
+
+
+@dataclass(frozen=True, eq=False)
+class Joining:
+    """How rows of data become particles."""
+
+    condition: Condition
+    classes: np.ndarray | None
+    scaling: Scaling
+    n_pixels: int
+    device: torch.device
+
+    def __call__(self, x: np.ndarray, y: np.ndarray | None) -> Tensor:
+        """Return particles (D, n) of rows and their labels or columns."""
+        rows, given = check_rows(x), None
+        if self.classes is not None:
+            given = check_given_labels(y, len(rows), self.classes)
+        elif self.condition.l:
+            given = check_columns(y, len(rows))
+        z = self.condition.join(rows.flatten(1).T, given)
+        return self.scaling.forward(z).to(self.device)
+
+    def labels(self, z: Tensor) -> np.ndarray:
+        """Return the class number of each particle."""
+        return _strata(z, self.condition)
 
 
 def _checked(stage: Any, shape: tuple[int, ...]) -> Stage:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow._random import Draw, child, generator
+from sliceflow._random import Draw, Key, child, generator
 from sliceflow.conditions import Condition
 from sliceflow.course import Course, Record, Setting, State, Transport
 from sliceflow.distributed import Alone, Group, Work
@@ -34,7 +33,7 @@ class Precision:
 class ToData(Setting):
     """What the steps of a stage share: also the data, at its level, and axes made from it."""
 
-    targets: list[Target]
+    targets: Sequence[Target]
     axes: Tensor | None
 
 
@@ -189,9 +188,11 @@ class Flow(Course):
         if stage.resolution is not None:
             # In many dimensions, other rows for each step would tear the particles to and fro by
             # chance. In few, particles would gather at rows that stay.
-            rngs = [generator(seed, Draw.PART, number) for seed in self.seeds]
-            targets = [target.part(rng) for target, rng in zip(targets, rngs, strict=True)]
-        targets = self.group.each(lambda target: target.at(level), targets)
+            now, then = (self._keys(Draw.PART, stage) for stage in (number, number + 1))
+            ahead = then if number + 1 < len(self.schedule) else [None] * len(then)
+            asked = zip(targets, now, ahead, strict=True)
+            parts = [target.part(key, following) for target, key, following in asked]
+            targets = self.group.each(lambda part: part.at(level), parts)
         axes = self.engine.axes(
             stage, self.shape, lambda n: self._draw(targets, n, Draw.AXES, number)
         )
@@ -201,21 +202,25 @@ class Flow(Course):
     def transport(self, state: State, A: Operator, us: list[Tensor]) -> Transport:
         """Return the maps to a batch of the data."""
         targets, some = self.setting(state).targets, None
-        rngs = self._rngs(Draw.BATCH, state)
-        batches = [target.batch(rng) for target, rng in zip(targets, rngs, strict=True)]
+        now, then = (self._keys(Draw.BATCH, state.stage, state.step + i) for i in (0, 1))
+        is_last = state.step + 1 == self.schedule[state.stage].steps
+        ahead = [None] * len(then) if is_last else then
+        asked = zip(targets, now, ahead, strict=True)
+        batches = [target.batch(key, following) for target, key, following in asked]
         m = [u.shape[1] for u in us[: len(batches)]]
         if self.n_cdf is not None and self.n_cdf < sum(m):
-            rngs = self._rngs(Draw.SUBSET, state)
-            parts = zip(us, rngs, m, self.group.widths(self.n_cdf), strict=False)
+            keys = self._keys(Draw.SUBSET, state.stage, state.step)
+            parts = zip(us, keys, m, self.group.widths(self.n_cdf), strict=False)
             some = [
-                u[:, torch.from_numpy(rng.choice(m, n, replace=False))] for u, rng, m, n in parts
+                u[:, torch.from_numpy(key.rng().choice(m, n, replace=False))]
+                for u, key, m, n in parts
             ]
         data = self.group.each(A.level.enter, batches)
         return Estimate(self.engine, some, data, self._recorded, self.group)
 
-    def _rngs(self, draw: Draw, state: State) -> list[np.random.Generator]:
-        """Return the generator of one draw of this step for each shard."""
-        return [generator(seed, draw, state.stage, state.step) for seed in self.seeds]
+    def _keys(self, draw: Draw, stage: int, step: int = 0) -> list[Key]:
+        """Return the key of a draw for each shard."""
+        return [Key(seed, draw, stage, step) for seed in self.seeds]
 
     def fingerprints(self) -> list[str]:
         """Return a sum of data and settings for each shard: the same ones give the same bits."""

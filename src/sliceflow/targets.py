@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sliceflow._random import Key
 from sliceflow.pyramid import Level
 
 DrawRows = Callable[[int], Tensor]
@@ -19,21 +20,17 @@ DrawRows = Callable[[int], Tensor]
 class Target(Protocol):
     """The data distribution q, or a shard of it, known by its rows: columns of a (D, N) matrix."""
 
-    @property
-    def device(self) -> torch.device:
-        """Where the rows are."""
+    def part(self, key: Key, ahead: Key | None = None) -> "ArrayTarget":
+        """Return as much of this target as a step may see, drawn at random.
 
-    def part(self, rng: np.random.Generator) -> Self:
-        """Return as much of this target as a step may see, drawn at random."""
+        If it has to be read, that of the key ``ahead`` is going to be asked for next.
+        """
 
-    def batch(self, rng: np.random.Generator) -> Tensor:
+    def batch(self, key: Key, ahead: Key | None = None) -> Tensor:
         """Return the rows that one step sees, with shape (D, N)."""
 
     def draw(self, rng: np.random.Generator, n: int) -> Tensor:
         """Draw n rows, each about as often as any other, with shape (D, n)."""
-
-    def at(self, level: Level) -> Self:
-        """Return this target in the coordinates of a level."""
 
     def digest(self) -> str:
         """Return a sum of all that it gives: targets with the same one are the same."""
@@ -59,17 +56,21 @@ class ArrayTarget:
         """Where the rows are."""
         return self.z.device
 
-    def part(self, rng: np.random.Generator) -> Self:
+    def part(self, key: Key, ahead: Key | None = None) -> Self:
         """Return all of it, or a part drawn at random."""
+        return self._part(key.rng())
+
+    def batch(self, key: Key, ahead: Key | None = None) -> Tensor:
+        """Return the rows of a part."""
+        rng = key.rng()
+        return self._part(rng)._spread(rng)
+
+    def _part(self, rng: np.random.Generator) -> Self:
         n = self.z.shape[1]
         parts = 1 if self.batch_size is None else math.ceil(n / self.batch_size)
         part = rng.integers(parts)
         z = self.z[:, part * n // parts : (part + 1) * n // parts]
         return replace(self, z=z, batch_size=None)
-
-    def batch(self, rng: np.random.Generator) -> Tensor:
-        """Return the rows of a part."""
-        return self.part(rng)._spread(rng)
 
     def at(self, level: Level) -> Self:
         """Return this target in the coordinates of a level."""

@@ -1,16 +1,20 @@
-"""Data sets by name, and one's own: folders of images and npz files."""
+"""Data sets by name, and one's own: folders of images, npz files, and streams of more."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from sliceflow.data.blocks import FolderBlocks, mapped
 from sliceflow.data.cifar import load_cifar10
 from sliceflow.data.files import data_folder
 from sliceflow.data.folders import load_celeba, load_folder
 from sliceflow.data.idx import load_idx
 from sliceflow.data.images import Images, to_bytes
+from sliceflow.data.tars import TarBlocks
+from sliceflow.streams import Stream
 
-__all__ = ["NAMES", "Images", "data_folder", "load", "to_bytes"]
+__all__ = ["NAMES", "Images", "Stream", "data_folder", "load", "stream", "to_bytes"]
 
 NAMES = ("mnist", "fashion-mnist", "cifar10", "celeba")
 
@@ -54,6 +58,44 @@ def load(
         return _load_npz(path)
     raise FileNotFoundError(
         f"{name} is neither one of {', '.join(NAMES)} nor the path of a folder or an npz file"
+    )
+
+
+def stream(
+    path: str | Path,
+    given: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    size: tuple[int, int] | None = None,
+) -> Stream:
+    """Return data that is read as it is needed, however much there is.
+
+    Parameters
+    ----------
+    path
+        A Parquet file, an npy file, an npz file that is not compressed, a tar file of images in the
+        layout of WebDataset, or a folder: of Parquet files, of tar files, or of images.
+    given, columns
+        Of Parquet files, the columns that are y, and those that are x: by default all others. Of
+        an npz file, the array that is y, by default ``labels``, and that which is x, by default
+        ``images`` or ``x``. Folders of images, and tar files, have the labels that they have.
+    size
+        Height and width to bring encoded images to. By default they stay as they are.
+    """
+    path = Path(path)
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    kinds = {kind: [f for f in files if f.suffix == kind] for kind in (".parquet", ".tar")}
+    if kinds[".parquet"]:
+        from sliceflow.data.parquet import ParquetBlocks
+
+        return Stream(ParquetBlocks(kinds[".parquet"], given, columns, size))
+    if kinds[".tar"]:
+        return Stream(TarBlocks(kinds[".tar"], size))
+    if path.is_dir():
+        return Stream(FolderBlocks(path, size))
+    if path.is_file() and path.suffix in (".npy", ".npz"):
+        return Stream(mapped(path, given, columns))
+    raise FileNotFoundError(
+        f"{path} is neither a folder nor a Parquet, npy, npz or tar file: name one of these"
     )
 
 

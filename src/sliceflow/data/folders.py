@@ -1,6 +1,8 @@
 """Folders of image files: any, and CelebA's aligned faces."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from PIL import Image
@@ -20,13 +22,25 @@ def load_folder(folder: Path, size: Size | None = None) -> Images:
 
     Folders in it are classes. Images are brought to this size, else they must all have the same.
     """
+    paths, names = image_paths(folder)
+    if names is None:
+        return Images(decoded(paths, size))
+    classes, labels = np.unique(names, return_inverse=True)
+    return Images(decoded(paths, size), labels, tuple(classes.tolist()))
+
+
+def image_paths(folder: Path) -> tuple[list[Path], np.ndarray | None]:
+    """Return the images of a folder, and the names of their classes, if each has one."""
     paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
     if not paths:
         raise FileNotFoundError(f"{folder} has no images ({', '.join(sorted(SUFFIXES))})")
     names = [path.relative_to(folder).parts[0] for path in paths if path.parent != folder]
-    classes = tuple(sorted(set(names))) if len(names) == len(paths) else ()
-    labels = np.array([classes.index(name) for name in names]) if classes else None
-    return Images(_stack(paths, [_read(path, size) for path in paths]), labels, classes)
+    return paths, np.array(names) if len(names) == len(paths) else None
+
+
+def decoded(files: Sequence[Path | BinaryIO], size: Size | None) -> np.ndarray:
+    """Return images as one array (n, C, h, w), in colour if one of them is."""
+    return _stack(files, [_read(file, size) for file in files])
 
 
 def load_celeba(split: str, folder: Path) -> Images:
@@ -45,7 +59,7 @@ def load_celeba(split: str, folder: Path) -> Images:
     return Images(_stack(paths, [_face(path) for path in paths]))
 
 
-def _read(path: Path, size: Size | None) -> np.ndarray:
+def _read(path: Path | BinaryIO, size: Size | None) -> np.ndarray:
     with Image.open(path) as file:
         image: Image.Image = file
         if image.mode.startswith("I;16"):  # 16 bits, of which the upper eight are kept
@@ -66,14 +80,14 @@ def _resized(image: Image.Image, size: Size) -> Image.Image:
     return image.resize(size[::-1], Image.Resampling.LANCZOS)
 
 
-def _stack(paths: list[Path], images: list[np.ndarray]) -> np.ndarray:
+def _stack(files: Sequence[Path | BinaryIO], images: list[np.ndarray]) -> np.ndarray:
     """Return images (h, w) or (h, w, 3) as one array (n, C, h, w), in colour if one of them is."""
     if any(image.ndim == 3 for image in images):
         images = [image if image.ndim == 3 else np.stack([image] * 3, axis=2) for image in images]
-    for path, image in zip(paths, images, strict=True):
+    for file, image in zip(files, images, strict=True):
         if image.shape != images[0].shape:
             raise ValueError(
-                f"{path} has shape {image.shape} and {paths[0].name} {images[0].shape}: "
+                f"{file} has shape {image.shape} and {files[0]} {images[0].shape}: "
                 "give the size that all are to be brought to, or make them alike"
             )
     rows = np.stack(images)
