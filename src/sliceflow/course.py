@@ -133,9 +133,7 @@ class Course(ABC):
     def step(self, state: State) -> None:
         """Do one step, in place: x ← x + w Aᵀ (T(A x) − A x) + √(2λη) ε."""
         law, us = self.setting(state).law, self._inner(state)
-        number = 0 if self.fixed_directions else state.step
-        rng = generator(self.seed, Draw.DIRECTIONS, state.stage, number)
-        A = self.engine.draw(law, rng, us[0])
+        A = self.directions(state, us[0])
         vs = self.group.each(A.level.enter, us)
         at_once = A.is_disjoint and not self._leaves_each_step
         moves = vs if at_once else [torch.zeros_like(v) for v in vs]
@@ -146,6 +144,12 @@ class Course(ABC):
         if not at_once:
             self._apply(state, self.group.each(A.level.leave, moves), eta=weight * len(A))
         self._advance(state)
+
+    def directions(self, state: State, like: Tensor) -> Operator:
+        """Draw the directions of this step, of the dtype and on the device of ``like``."""
+        number = 0 if self.fixed_directions else state.step
+        rng = generator(self.seed, Draw.DIRECTIONS, state.stage, number)
+        return self.engine.draw(self.setting(state).law, rng, like)
 
     def _add_moves(
         self, A: Operator, transport: Transport, us: list[Tensor], weight: float, onto: list[Tensor]

@@ -89,6 +89,7 @@ class FlowModel(Course):
     classes: np.ndarray | None
     names: tuple[str, ...] = ()
     _settings: dict[int, Setting] = field(default_factory=dict, init=False, repr=False)
+    _drawn: dict[int, Operator] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -206,6 +207,13 @@ class FlowModel(Course):
             law = self.engine.directions(stage, self.shape, self.condition, axes)
             self._settings[state.stage] = Setting(level, law)
         return self._settings[state.stage]
+
+    def directions(self, state: State, like: Tensor) -> Operator:
+        """Return the directions of this step, drawn once for all batches: that takes its time."""
+        number = self.steps_done(state)
+        if number not in self._drawn:
+            self._drawn[number] = super().directions(state, like)
+        return self._drawn[number]
 
     def transport(self, state: State, A: Operator, us: list[Tensor]) -> Recorded:
         """Return the maps that were recorded in this step."""

@@ -326,28 +326,31 @@ def average_parts(low, high, slots, counts, ends, means):
 
 @kernel
 def locate(z, x, where):
-    """Write which of the knots x each value has reached, the last one; before the first, the first.
+    """Write which of the knots x, but the last, each value has reached, the first at least.
 
-    There are as many as a power of two, filled up with infinity: halving, in loops over all values.
+    Each value is compared with each of the few knots: without a look-up, many at a time.
     """
-    for i in range(len(z)):
-        where[i] = 0
-    step = len(x) // 2
-    while step:
+    where[: len(z)] = 0
+    knots = len(x) - 2
+    fours = 1 + knots // 4 * 4
+    for k in range(1, fours, 4):
+        a, b, c, d = x[k], x[k + 1], x[k + 2], x[k + 3]
         for i in range(len(z)):
-            j = np.int32(load(where, i) + np.int32(step))
-            here = look_up(x, np.uint32(j)) <= load(z, i)
-            store(where, i, j if here else load(where, i))
-        step //= 2
+            v = z[i]
+            where[i] += np.int32(a <= v) + np.int32(b <= v) + np.int32(c <= v) + np.int32(d <= v)
+    for k in range(fours, 1 + knots):
+        a = x[k]
+        for i in range(len(z)):
+            where[i] += np.int32(a <= z[i])
 
 
 @kernel
 def interpolate(z, where, x, move_by, slope):
     """Replace values at these knots by their displacement."""
-    low, high, last = x[0], x[-1], np.int32(len(slope) - 1)
+    low, high = x[0], x[-1]
     for i in range(len(z)):
         value = load(z, i)
-        knot = np.uint32(min(load(where, i), last))  # infinity finds itself beyond the last one
+        knot = np.uint32(load(where, i))
         inside = min(max(value, low), high)
         along = (inside - look_up(x, knot)) * look_up(slope, knot)
         store(z, i, look_up(move_by, knot) + along + (inside - value))
@@ -357,17 +360,12 @@ def interpolate(z, where, x, move_by, slope):
 def interpolate_rows(z, x, move_by):
     """Replace each value by its displacement on the line between two knots; see `knots`."""
     n = x.shape[1]
-    size = 1
-    while size < n - 1:
-        size *= 2
-    where, knots = np.empty(CHUNK, np.int32), np.full(size, np.float32(np.inf))
-    slope = np.empty(n - 1, np.float32)
+    where, slope = np.empty(CHUNK, np.int32), np.empty(n - 1, np.float32)
     for i in range(len(z)):
-        knots[: n - 1] = x[i, :-1]
-        slope[:] = (move_by[i, 1:] - move_by[i, :-1]) / np.maximum(
-            x[i, 1:] - x[i, :-1], np.float32(1e-30)
-        )
+        for k in range(n - 1):
+            width = max(x[i, k + 1] - x[i, k], np.float32(1e-30))
+            slope[k] = (move_by[i, k + 1] - move_by[i, k]) / width
         for begin in range(0, z.shape[1], CHUNK):
             chunk = z[i, begin : begin + CHUNK]
-            locate(chunk, knots, where)
+            locate(chunk, x[i], where)
             interpolate(chunk, where, x[i], move_by[i], slope)
