@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given
+from hypothesis import strategies as st
 from test_histogram import DISTRIBUTIONS, cauchy, displacement, drawn, gaussian, samples
 
 from sliceflow.transport import HistogramMap, KnotMap, Values
 from sliceflow.transport.histogram import Counted
+from sliceflow.transport.knots import FEW, part_ends
 
 
 @pytest.mark.parametrize(
@@ -63,6 +65,15 @@ def test_more_knots_come_nearer_to_the_map(law):
         for parts in (16, 256)
     )
     assert many < 0.5 * few
+
+
+@given(parts=st.integers(2, 300), n=st.integers(2, 10**6))
+def test_parts_are_large_enough(parts, n):
+    ends = part_ends(parts, n)
+    assert ends[0] == 0
+    assert ends[-1] == 1
+    assert len(ends) - 1 == max(2, min(parts, n // FEW))
+    assert (n * ends.diff() > min(FEW, n / 2) - 1e-6).all()
 
 
 def test_tails_keep_their_spread():

@@ -7,6 +7,7 @@ them, by chance, and nothing sees it: step after step it adds up. They move as m
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Self
 
 import torch
@@ -16,7 +17,32 @@ from sliceflow.transport.histogram import HistogramMap, is_compiled
 from sliceflow.transport.kernels import interpolate_rows
 
 KNOTS = 64
-"""Parts of p, and of q, whose means are knots."""
+"""Parts of p, and of q, whose means are knots, if there are enough values."""
+
+
+FEW = 12
+"""Values in a part, at least: the mean of fewer is chance, and that adds up step by step."""
+
+
+@cache
+def part_ends(parts: int, n: int) -> Tensor:
+    """Return the shares of n values at which parts begin and end: as many, or as n allows.
+
+    Parts are smaller towards both ends, since a heavy tail has much of the variance in few values,
+    but none has less than `FEW` of them.
+    """
+    parts = max(2, min(parts, n // FEW))
+    angles = torch.linspace(0, math.pi / 2, parts + 1, dtype=torch.float64)
+    shares, least = angles.sin().square().diff(), min(FEW / n, 1 / parts)
+    for j in range(parts // 2 + 1):  # so many at either end have the least
+        middle = shares[j : parts - j]
+        middle = middle * (1 - 2 * j * least) / middle.sum()
+        if (middle >= least).all():
+            break
+    tail = middle.new_full((j,), least)
+    ends = torch.nn.functional.pad(torch.cat([tail, middle, tail]).cumsum(0), (1, 0))
+    ends[-1] = 1
+    return ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +62,10 @@ class KnotMap:
     def of(cls, T: HistogramMap, parts: int) -> Self:
         """Return the map that takes the mean of each of so many parts of p to that of q.
 
-        Parts are smaller towards both ends: a heavy tail has much of the variance in few values.
-        The outermost lines go on to the extremes of p, but not beyond those of q.
+        If there are too few values, there are fewer parts, and the last knot is there several
+        times. The outermost lines go on to the extremes of p, but not beyond those of q.
         """
-        angles = torch.linspace(0, math.pi / 2, parts + 1, dtype=torch.float64)
-        ends = angles.sin().square()
+        ends = part_ends(parts, min(int(side.counts[0].sum()) for side in (T.p, T.q)))
         (x, low, high), (y, least, most) = (
             (side.means(ends), side.grid.low[:, None], side.grid.high[:, None])
             for side in (T.p, T.q)
@@ -48,8 +73,10 @@ class KnotMap:
         slope = (y.diff(dim=1) / x.diff(dim=1)).nan_to_num(0, 0, 0)
         first = y[:, :1] + slope[:, :1] * (low - x[:, :1])
         last = y[:, -1:] + slope[:, -1:] * (high - x[:, -1:])
-        x = torch.cat([low, x, high], dim=1).cummax(dim=1).values
-        y = torch.cat([first, y, last], dim=1).clamp(least, most).cummax(dim=1).values
+        again = 1 + parts + 1 - len(ends)
+        x = torch.cat([low, x, high.expand(-1, again)], dim=1).cummax(dim=1).values
+        y = torch.cat([first, y, last.expand(-1, again)], dim=1)
+        y = y.clamp(least, most).cummax(dim=1).values
         return cls(x.to(T.start.dtype), (y - x).to(T.start.dtype))
 
     @classmethod
