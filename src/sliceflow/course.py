@@ -138,7 +138,7 @@ class Course(ABC):
         at_once = A.is_disjoint and not self._leaves_each_step
         moves = vs if at_once else [torch.zeros_like(v) for v in vs]
         weight = self.engine.weight(law)
-        maps = self._add_moves(A, self.transport(state, A, vs), vs, weight, onto=moves)
+        maps = self.add_moves(A, self.transport(state, A, vs), vs, weight, onto=moves)
         if state.record is not None and maps is not None:
             state.record.maps.append(maps)
         if not at_once:
@@ -151,7 +151,7 @@ class Course(ABC):
         rng = generator(self.seed, Draw.DIRECTIONS, state.stage, number)
         return self.engine.draw(self.setting(state).law, rng, like)
 
-    def _add_moves(
+    def add_moves(
         self, A: Operator, transport: Transport, us: list[Tensor], weight: float, onto: list[Tensor]
     ) -> PackedMap | None:
         """Add w Aᵀ (T(A u) − A u) of each swarm u to what it moves (equations 7 and 8).
