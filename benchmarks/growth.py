@@ -13,7 +13,7 @@ import torch
 
 from benchmarks.ledger import ROOT, Figure
 from sliceflow import ArrayTarget, Flow, Stage, Unconditional
-from sliceflow.projections.tiles import VALUES
+from sliceflow.distributed import VALUES
 from sliceflow.speed import seconds
 
 PICTURE = ROOT / "docs" / "growth.png"

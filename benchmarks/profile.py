@@ -16,7 +16,8 @@ from sliceflow.transport import histogram
 STEPS = 10
 PARTS = {
     "products": (tiles, "matmul", "matrix products"),
-    "tables": (histogram.HistogramMap, "between", "locating, counting, composing tables"),
+    "counts": (histogram, "count_rows", "locating, counting"),
+    "tables": (histogram, "make_tables", "locating, counting, composing tables"),
     "moves": (histogram, "displace_rows", "looking up displacements"),
     "project": (tiles.TileBlock, "project", "projecting, with products"),
     "lift": (tiles.TileBlock, "lift", "lifting, with products"),
@@ -35,6 +36,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         for _ in range(STEPS * repeats):
             step()
         total = torch.get_num_threads() * (perf_counter() - start)
+    spent["tables"] += spent.pop("counts")
     spent["copies"] = spent.pop("project") + spent.pop("lift") - spent["products"]
     spent["rest"] = total - sum(spent.values())
     abouts = {part: about for part, (_, _, about) in PARTS.items()}

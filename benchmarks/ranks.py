@@ -18,8 +18,10 @@ H = 28 * 28
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield the largest number of processes with the same bits; bytes a step; weak scaling."""
     size = {"rows": 10_000 // shrink, "particles": 10_000 // shrink}
-    processes = PROCESSES if shrink == 1 else (1, 2)
-    yield same_bits(size, processes)
+    if shrink == 1:
+        yield same_bits(size, PROCESSES, ("mnist", "table"), (1, 2))
+    else:
+        yield same_bits(size, (1, 2), ("mnist",), (1,))
     yield from wire(size)
     ratios = [weak_scaling(size) for _ in range(repeats)]
     about = "seconds of a step, 2 processes with twice the particles and rows / 1, a thread each"
@@ -37,20 +39,22 @@ def launched(processes: int, threads: int = 1, **options) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def same_bits(size: dict, processes: tuple[int, ...]) -> Figure:
-    """Compare sums of particles and model, of digits and of a table, with 1 and 2 threads."""
+def same_bits(
+    size: dict, processes: tuple[int, ...], kinds: tuple[str, ...], threads: tuple[int, ...]
+) -> Figure:
+    """Compare sums of particles and model, of each kind of data and number of threads."""
     wanted, largest = None, 0
     for p in processes:
         digests = [
-            {launched(p, threads, data=data, **size)["digest"] for threads in (1, 2)}
-            for data in ("mnist", "table")
+            {launched(p, each, data=data, **size)["digest"] for each in threads} for data in kinds
         ]
         wanted = wanted or digests
         if digests != wanted or any(len(both) > 1 for both in digests):
             break
         largest = p
     about = f"most processes, of {processes}, with the same particles and model to the bit"
-    return Figure("ranks.same_bits", largest, "", f"{about}: MNIST and a table, 1 and 2 threads")
+    told = f"{about}: {' and '.join(kinds)}, {' and '.join(map(str, threads))} threads"
+    return Figure("ranks.same_bits", largest, "", told)
 
 
 def wire(size: dict) -> Iterator[Figure]:
