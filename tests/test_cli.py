@@ -290,6 +290,8 @@ WRONG = [
     ("fit photos --size 64", 2, "as [64,64]"),
     ("fit --config nowhere.yaml", 2, "nowhere.yaml"),
     ("fit nowhere", 1, "nor the path of a folder"),
+    ("fit nowhere --stream", 1, "neither a folder nor a Parquet"),
+    ("fit a-table.csv --stream", 1, "not for CSV files"),
     ("fit nowhere.csv", 1, "nowhere.csv: No such file or directory: check the path"),
     ("fit table.csv --out x", 1, "'kind' is words"),
     ("fit table.csv --condition sort --out x", 1, "it has u, v, kind"),
@@ -373,6 +375,16 @@ def test_a_wrong_use_ends_in_one_line(place, command, code, fix, capsys, monkeyp
     assert line.startswith("sliceflow")
     assert fix in line
     assert end.value.code == code
+
+
+def test_a_stream(place):
+    """The images of a folder, by their classes or without, and a part of them given."""
+    main(["fit", "photos", "--stream", "--condition", "label", "--out", "runs/streamed", *SHORT])
+    assert set(load("runs/streamed/model.zip").classes) == {"bright", "dark"}
+    main(["fit", "photos", "--stream", "--out", "runs/whole", *SHORT])
+    assert load("runs/whole/model.zip").classes is None
+    main(["fit", "photos", "--stream", "--condition", "left", "--out", "runs/part", *SHORT])
+    assert Path("runs/part/samples.png").exists()
 
 
 def test_a_full_disk(place, tmp_path):

@@ -175,6 +175,9 @@ def test_wrong_streams(tmp_path):
     np.savez(tmp_path / "other.npz", a=np.zeros((3, 2)))
     with pytest.raises(ValueError, match="holds a"):
         stream(tmp_path / "other.npz")
+    path, _ = table(tmp_path)
+    with pytest.raises(ValueError, match="it has u, v, kind"):
+        SlicedFlow().fit(stream(path, given=["sort"]))
     np.savez(tmp_path / "data.npz", x=np.random.default_rng(0).normal(size=(30, 2)))
     with pytest.raises(ValueError, match="leave it out"):
         SlicedFlow().fit(stream(tmp_path / "data.npz"), np.zeros(30))

@@ -48,16 +48,22 @@ class Blocks(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """Data that `SlicedFlow.fit` reads as it needs it; see `sliceflow.data.stream`."""
+    """Data that `SlicedFlow.fit` reads as it needs it; see `sliceflow.data.stream`.
+
+    Its y is left aside if it is not ``conditional``.
+    """
 
     blocks: Blocks
+    conditional: bool = True
 
     def __len__(self) -> int:
         return int(self.blocks.sizes.sum())
 
     def draw(self, rng: np.random.Generator, n: int) -> Rows:
         """Draw n rows, or all if there are fewer."""
-        return draw(self.blocks, np.arange(len(self.blocks.sizes)), rng, min(n, len(self)))
+        every = np.arange(len(self.blocks.sizes))
+        x, y = draw(self.blocks, every, rng, min(n, len(self)))
+        return x, y if self.conditional else None
 
 
 def draw(blocks: Blocks, own: np.ndarray, rng: np.random.Generator, n: int) -> Rows:

@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any
 
 import yaml
+from torch.distributed import is_torchelastic_launched
 
 from sliceflow._validation import check_number
 from sliceflow.board import Board
@@ -40,12 +41,16 @@ def run(options: Fit) -> None:
     options = options if options.dry_run else going_on(options, place)
     source = read(options)
     plan = planned(options, source)
+    plan.flow.group.most(0)  # all processes have looked at the folder before one writes to it
     if options.minutes is not None or options.dry_run:
         forecast = rehearsed(options, plan, source)
         options, plan = timed(options, forecast, plan)
         if options.dry_run:
             print(told(forecast, plan, options.json))
             return
+    if not plan.is_first:
+        plan.run((), place.checkpoints)
+        return
     board = Board(place.board) if options.tensorboard else None
     place.folder.mkdir(parents=True, exist_ok=True)
     place.config.write_text(yaml.safe_dump(kept(options), sort_keys=False))
@@ -78,16 +83,19 @@ def rehearsed(options: Fit, plan: Plan, source: Source) -> Forecast:
 def planned(options: Fit, source: Source) -> Plan:
     """Return what the fit does."""
     effort = check_number("effort", options.effort, positive=True)
-    m = min(len(source.x), MOST) if options.particles is None else options.particles
-    plan = SlicedFlow(
+    rows = len(source.x if source.stream is None else source.stream)
+    m = min(rows, MOST) if options.particles is None else options.particles
+    fitting = SlicedFlow(
         n_particles=m,
         schedule=scaled(by_name(options.preset, source.x.shape[1:]), effort),
         amplifier=options.amplifier,
         observed=source.observed,
         batch_size=options.batch,
         random_state=options.seed,
-    ).plan(source.x, source.y)
-    return replace(plan, names=source.names)
+    )
+    if source.stream is not None:
+        return fitting.plan(source.stream)
+    return replace(fitting.plan(source.x, source.y), names=source.names)
 
 
 def timed(options: Fit, forecast: Forecast, plan: Plan) -> tuple[Fit, Plan]:
@@ -110,6 +118,10 @@ def kept(options: Fit) -> dict[str, Any]:
 
 def going_on(options: Fit, place: Run) -> Fit:
     """Return the options, if their folder is free, or has the same run and it is to go on."""
+    if is_torchelastic_launched():
+        if options.minutes is not None:
+            raise ValueError("--minutes is for one process: pass --effort instead")
+        options = replace(options, resume=place.config.exists())  # maybe it is started again
     if not place.config.exists():
         if options.resume:
             raise ValueError(f"{place.folder} has no run to go on with: leave out --resume")

@@ -18,6 +18,7 @@ class Fit:
       sliceflow fit photos/ --size '[64,64]' --minutes 30 --out runs/photos
       sliceflow fit cifar10 --condition left        given the left half, fill in the right
       sliceflow fit flowers.csv --condition species
+      sliceflow fit many.parquet --stream           more than fits in memory
       sliceflow fit mnist --dry-run                 the schedule, how long, and how much memory
 
     Parameters
@@ -46,6 +47,9 @@ class Fit:
         Bring images of a folder to this height and width, as [64,64].
     flips
         Also learn the mirror images.
+    stream
+        Read the data as it is needed: a folder of images, of Parquet or of tar files, or a file
+        that ends in parquet, tar, npy or npz.
     amplifier
         How much the condition weighs.
     seed
@@ -73,6 +77,7 @@ class Fit:
     batch: int = 20_000
     size: tuple[int, int] | None = None
     flips: bool = False
+    stream: bool = False
     amplifier: float = 10.0
     seed: int = 0
     resume: bool = False

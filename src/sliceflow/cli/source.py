@@ -1,7 +1,7 @@
 """What a fit is given: rows and conditions, from the options of the command line."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,12 @@ from PIL import Image
 
 from sliceflow._validation import HALVES
 from sliceflow.cli.options import Fit
-from sliceflow.data import Images, load
+from sliceflow.data import Images, Stream, load, stream
+from sliceflow.data.folders import SUFFIXES
 from sliceflow.data.tables import Table, is_csv, load_csv
+
+LOOKED_AT = 5000
+"""Rows of a stream that a report compares samples with."""
 
 MOST_LABELS = 100
 """Whole numbers that are labels; if there are more, they are numbers."""
@@ -19,17 +23,23 @@ MOST_LABELS = 100
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Rows x and their conditions y, if any; what is observed of x; the names of columns."""
+    """Rows x and their conditions y, if any; what is observed of x; the names of columns.
+
+    Of a stream, x and y are some rows, to be looked at.
+    """
 
     x: np.ndarray
     y: np.ndarray | None = None
     observed: Any = None
     names: tuple[str, ...] = ()
+    stream: Stream | None = None
 
 
 def read(fit: Fit) -> Source:
     """Read the data that a fit names."""
     _check(fit)
+    if fit.stream:
+        return _streamed(fit)
     if is_csv(fit.data):
         return _table(load_csv(Path(fit.data)), _names(fit.condition), _names(fit.columns))
     images = load(fit.data, folder=fit.data_dir, size=fit.size)
@@ -41,8 +51,23 @@ def _check(fit: Fit) -> None:
     is_table = is_csv(fit.data)
     if is_table and (fit.size or fit.flips):
         raise ValueError("--size and --flips are for images: leave them out for a table")
-    if fit.columns and not is_table:
+    if fit.columns and not is_table and not fit.stream:
         raise ValueError("--columns is for tables: leave it out for images")
+    if fit.stream and (is_table or fit.flips):
+        raise ValueError("--stream is not for CSV files or --flips: leave one of them out")
+
+
+def _streamed(fit: Fit) -> Source:
+    """Return a stream, and some of its rows."""
+    is_part = fit.condition in HALVES or Path(fit.condition).suffix in SUFFIXES
+    given = [] if is_part else _names(fit.condition)
+    found = stream(fit.data, given, _names(fit.columns), fit.size)
+    found = replace(found, conditional=bool(given))
+    x, y = found.draw(np.random.default_rng(fit.seed), LOOKED_AT)
+    if given and y is None:
+        raise ValueError(f"{fit.data} has no labels: leave out --condition label")
+    observed = _images(Images(x), fit.condition).observed if is_part else None
+    return Source(x, y, observed, stream=found)
 
 
 def _names(text: str | None) -> list[str]:

@@ -64,9 +64,12 @@ class ParquetBlocks:
         x = x[:, None] if x.ndim == 1 else x
         return x, self._array([table[name] for name in self.given]) if self.given else None
 
-    @property
+    @cached_property
     def _columns(self) -> list[str]:
         names = self._files[0].schema_arrow.names
+        if missing := {*self.given, *self.columns} - set(names):
+            known = ", ".join(names)
+            raise ValueError(f"{self.paths[0]} has no {', '.join(missing)}: it has {known}")
         return list(self.columns) or [name for name in names if name not in self.given]
 
     def _array(self, columns: list[Any]) -> np.ndarray:

@@ -1,0 +1,5 @@
+"""`python -m sliceflow` is the command line."""
+
+from sliceflow.cli import main
+
+main()
