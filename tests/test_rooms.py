@@ -88,6 +88,7 @@ ROOMS = [
     "cli.reproduce",
     "cli.bench",
     "cli",
+    "__main__",
 ]
 
 
