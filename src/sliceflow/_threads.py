@@ -7,7 +7,7 @@ threads that each have work of their own need not wait for one another after eve
 import os
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import TypeVar
 
@@ -30,8 +30,10 @@ def parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
             return work(item)
 
     workers = _workers(torch.get_num_threads())
-    futures = [workers.submit(one, item) for item in items]
+    futures: list[Future[Result]] = []
     try:
+        for item in items:
+            futures.append(workers.submit(one, item))
         wait(futures, return_when=FIRST_EXCEPTION)
     finally:  # if one fails, or we are interrupted, no other begins
         for future in futures:
