@@ -13,6 +13,7 @@ from time import perf_counter
 import numpy as np
 import torch
 
+from benchmarks.forecasts import numbers
 from sliceflow import Plan, SlicedFlow, Stage, State, save
 from sliceflow.data import load
 
@@ -29,8 +30,7 @@ def rows(data: str, n: int) -> tuple[np.ndarray, np.ndarray]:
         assert images.labels is not None
         which = np.resize(np.arange(len(images)), n)
         return images.pixels[which], images.labels[which]
-    rng = np.random.default_rng(0)
-    x = rng.gamma(2, size=(n, 8)) @ rng.normal(size=(8, 8))
+    x = numbers(n)
     return x, (x[:, 0] > 0).astype(int)
 
 

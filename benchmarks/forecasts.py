@@ -46,10 +46,14 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
 
 
 def write_table(path: Path, rows: int) -> None:
-    """Write a table of numbers that depend on each other."""
+    """Write a table of numbers."""
+    save_csv(path, [f"x{i}" for i in range(COLUMNS)], list(numbers(rows).T))
+
+
+def numbers(rows: int) -> np.ndarray:
+    """Return a table of numbers that depend on each other."""
     rng = np.random.default_rng(0)
-    x = rng.gamma(2, size=(rows, COLUMNS)) @ rng.normal(size=(COLUMNS, COLUMNS))
-    save_csv(path, [f"x{i}" for i in range(COLUMNS)], list(x.T))
+    return rng.gamma(2, size=(rows, COLUMNS)) @ rng.normal(size=(COLUMNS, COLUMNS))
 
 
 def write_photos(folder: Path) -> None:

@@ -188,10 +188,9 @@ class Flow(Course):
         if stage.resolution is not None:
             # In many dimensions, other rows for each step would tear the particles to and fro by
             # chance. In few, particles would gather at rows that stay.
-            now, then = (self._keys(Draw.PART, stage) for stage in (number, number + 1))
-            ahead = then if number + 1 < len(self.schedule) else [None] * len(then)
-            asked = zip(targets, now, ahead, strict=True)
-            parts = [target.part(key, following) for target, key, following in asked]
+            is_last = number + 1 == len(self.schedule)
+            keys = self._asked(Draw.PART, (number, 0), None if is_last else (number + 1, 0))
+            parts = [target.part(*asked) for target, asked in zip(targets, keys, strict=True)]
             targets = self.group.each(lambda part: part.at(level), parts)
         axes = self.engine.axes(
             stage, self.shape, lambda n: self._draw(targets, n, Draw.AXES, number)
@@ -202,25 +201,28 @@ class Flow(Course):
     def transport(self, state: State, A: Operator, us: list[Tensor]) -> Transport:
         """Return the maps to a batch of the data."""
         targets, some = self.setting(state).targets, None
-        now, then = (self._keys(Draw.BATCH, state.stage, state.step + i) for i in (0, 1))
-        is_last = state.step + 1 == self.schedule[state.stage].steps
-        ahead = [None] * len(then) if is_last else then
-        asked = zip(targets, now, ahead, strict=True)
-        batches = [target.batch(key, following) for target, key, following in asked]
+        stage, step = state.stage, state.step
+        is_last = step + 1 == self.schedule[stage].steps
+        keys = self._asked(Draw.BATCH, (stage, step), None if is_last else (stage, step + 1))
+        batches = [target.batch(*asked) for target, asked in zip(targets, keys, strict=True)]
         m = [u.shape[1] for u in us[: len(batches)]]
         if self.n_cdf is not None and self.n_cdf < sum(m):
-            keys = self._keys(Draw.SUBSET, state.stage, state.step)
-            parts = zip(us, keys, m, self.group.widths(self.n_cdf), strict=False)
+            rngs = [generator(seed, Draw.SUBSET, stage, step) for seed in self.seeds]
+            parts = zip(us, rngs, m, self.group.widths(self.n_cdf), strict=False)
             some = [
-                u[:, torch.from_numpy(key.rng().choice(m, n, replace=False))]
-                for u, key, m, n in parts
+                u[:, torch.from_numpy(rng.choice(m, n, replace=False))] for u, rng, m, n in parts
             ]
         data = self.group.each(A.level.enter, batches)
         return Estimate(self.engine, some, data, self._recorded, self.group)
 
-    def _keys(self, draw: Draw, stage: int, step: int = 0) -> list[Key]:
-        """Return the key of a draw for each shard."""
-        return [Key(seed, draw, stage, step) for seed in self.seeds]
+    def _asked(
+        self, draw: Draw, now: tuple[int, int], then: tuple[int, int] | None
+    ) -> list[tuple[Key, Key | None]]:
+        """Return the key of a draw at this stage and step, and at the next, for each shard."""
+        return [
+            (Key(seed, draw, *now), None if then is None else Key(seed, draw, *then))
+            for seed in self.seeds
+        ]
 
     def fingerprints(self) -> list[str]:
         """Return a sum of data and settings for each shard: the same ones give the same bits."""

@@ -51,11 +51,6 @@ class ArrayTarget:
     batch_size: int | None = None
     n_pixels: int = 0
 
-    @property
-    def device(self) -> torch.device:
-        """Where the rows are."""
-        return self.z.device
-
     def part(self, key: Key, ahead: Key | None = None) -> Self:
         """Return all of it, or a part drawn at random."""
         return self._part(key.rng())
