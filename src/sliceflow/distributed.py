@@ -6,6 +6,10 @@ and counts, which merge to the same bits in any order. So a run gives the same b
 processes. A single one is the case of one.
 """
 
+import ctypes
+import os
+import signal
+import sys
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -44,8 +48,8 @@ SHARDS = 64
 VALUES = 2**20
 """Values along directions that a thread works on at a time: enough to be worth a call."""
 
-TIMEOUT = 30
-"""Seconds after which a message that was not answered is an error."""
+TIMEOUT = float(os.environ.get("SLICEFLOW_TIMEOUT", 30))
+"""Seconds after which a message that was not answered is an error; alike for all processes."""
 
 AHEAD = 2
 """Blocks of directions that are worked on while messages are on their way."""
@@ -223,5 +227,13 @@ def group(shards: int | None = None) -> Group:
     if not dist.is_torchelastic_launched():
         return Alone(shards or 1)
     if not dist.is_initialized():
+        end_with_parent()
         dist.init_process_group("gloo", timeout=timedelta(seconds=TIMEOUT))
     return Ranks(shards or SHARDS)
+
+
+def end_with_parent() -> None:
+    """Be killed when torchrun is: its next one starts another process for the same shards."""
+    if sys.platform == "linux":
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
