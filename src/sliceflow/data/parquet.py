@@ -44,7 +44,7 @@ class ParquetBlocks:
 
     @cached_property
     def _files(self) -> list[ParquetFile]:
-        return [ParquetFile(path, memory_map=True) for path in self.paths]
+        return [ParquetFile(path) for path in self.paths]
 
     @cached_property
     def _groups(self) -> list[tuple[ParquetFile, int]]:

@@ -1,0 +1,120 @@
+"""Data larger than memory: a fit to 30 GB of images within 2 GB, and as good as one from memory."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from statistics import mean
+
+import numpy as np
+import pyarrow as pa
+from pyarrow.parquet import ParquetWriter
+
+from benchmarks.ledger import ROOT, Figure
+from sliceflow import SlicedFlow
+from sliceflow.data import Images, load, stream
+from sliceflow.reproduce.fits import PART, Judge
+
+GIGABYTES, FILE = 30, 1e9
+"""Of all files together, and bytes of one."""
+GROUP = 500
+"""Rows of a row group."""
+CAP = 2 * 2**30
+"""Bytes of memory that the fit may have, with what the system keeps of the files."""
+CGROUPS = Path("/sys/fs/cgroup")
+SEEDS = 3
+
+
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
+    """Yield what a fit to large files takes, and FID of streams and of memory."""
+    images = load("cifar10")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        room = shutil.disk_usage(folder).free // 2e9
+        gigabytes = write_noisy(images, folder, min(room, GIGABYTES / shrink**2))
+        told = capped([sys.executable, "-m", "benchmarks._streamed", name])
+    about = f"{gigabytes:.3g} GB of Parquet files, 32×32, at most {CAP / 2**30:g} GiB of memory"
+    share = told["waited"] / told["seconds"]
+    yield Figure("stream_wait_share", share, "", f"of its time that a fit waits for data, {about}")
+    yield Figure("stream.minutes", told["seconds"] / 60, "min", f"the fit, quick, {about}")
+    yield Figure("stream.memory", told["peak"] / 2**30, "GiB", f"most memory of the fit, {about}")
+    yield from same_fid(images[: 50_000 // shrink**2], SEEDS if shrink == 1 else 1, shrink)
+
+
+def write_noisy(images: Images, folder: Path, gigabytes: float) -> float:
+    """Write Parquet files of images with noise, encoded; return how large they are together."""
+    pixels = np.ascontiguousarray(images.pixels.transpose(0, 2, 3, 1))
+    numbers = range(max(1, round(gigabytes * 1e9 / FILE)))
+    size = min(FILE, gigabytes * 1e9)
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(partial(write_file, pixels, folder, size), numbers))
+    return sum(path.stat().st_size for path in folder.iterdir()) / 1e9
+
+
+def write_file(pixels: np.ndarray, folder: Path, size: float, number: int) -> None:
+    """Write one of them, without compression: noise would hardly be smaller."""
+    rng, schema = np.random.default_rng(number), pa.schema({"image": pa.binary()})
+    path = folder / f"{number:03}.parquet"
+    with ParquetWriter(path, schema, use_dictionary=False, compression="none") as file:
+        for _ in range(round(size / GROUP / pixels[0].size)):
+            rows = noisy(pixels[rng.integers(len(pixels), size=GROUP)], rng)
+            file.write(pa.table({"image": encoded(rows)}, schema))
+    with path.open("rb") as written:  # so that the fit finds nothing of it in memory
+        os.fsync(written.fileno())
+        os.posix_fadvise(written.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def noisy(pixels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return images whose lowest three bits are noise."""
+    return pixels ^ (np.frombuffer(rng.bytes(pixels.size), np.uint8).reshape(pixels.shape) & 7)
+
+
+def encoded(pixels: np.ndarray) -> list[bytes]:
+    """Return images (n, h, w, C) as PPM files."""
+    _, height, width, _ = pixels.shape
+    head = f"P6 {width} {height} 255\n".encode()
+    return [head + row.tobytes() for row in pixels]
+
+
+def capped(command: list[str]) -> dict:
+    """Return what a process tells that has so much memory and no more."""
+    old = CGROUPS / "memory"  # of control groups in their first version
+    root, limit = (old, "memory.limit_in_bytes") if old.is_dir() else (CGROUPS, "memory.max")
+    own = root / "sliceflow"
+    try:
+        own.mkdir()
+    except OSError as error:
+        raise FileNotFoundError(f"a memory cap needs root and control groups: {error}") from error
+    try:
+        (own / limit).write_text(str(CAP))
+        enter = ["sh", "-c", f'echo $$ > {own}/cgroup.procs && exec "$@"', "sh"]
+        done = subprocess.run([*enter, *command], cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    finally:
+        own.rmdir()
+    return json.loads(done.stdout)
+
+
+def same_fid(images: Images, seeds: int, shrink: int) -> Iterator[Figure]:
+    """Yield FID of fits to images in memory, and in a file, over some seeds."""
+    judge, m = Judge(images[: PART // shrink**2]), 2000 // shrink
+    found: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "images.npy")
+        np.save(path, images.pixels)
+        for kind, x in {"memory": images.pixels, "streamed": stream(path)}.items():
+            fits = [
+                SlicedFlow(schedule="quick", n_particles=m, knots=None, random_state=seed).fit(x)
+                for seed in range(seeds)
+            ]
+            found[kind] = [judge.fid_of(fit.particles_) for fit in fits]
+    told = f"cifar10, quick, {m:,} particles to {PART // shrink**2:,} images"
+    for kind, fids in found.items():
+        about = f"FID {kind}, mean of {seeds} seeds, {told}"
+        yield Figure(f"stream.fid.{kind}", mean(fids), "", about)
+        yield Figure(f"stream.fid.{kind}.range", max(fids) - min(fids), "", "largest − smallest")
