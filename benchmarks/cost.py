@@ -69,11 +69,6 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     yield Figure("cost.million", terms(large) @ cost, "s", about)
 
 
-def shrunk(sizes: list[Size], shrink: int) -> list[Size]:
-    """Return the sizes with fewer particles and rows."""
-    return [size._replace(m=size.m // shrink, n=size.n // shrink) for size in sizes]
-
-
 def terms(size: Size) -> np.ndarray:
     """Return how often each term of the model occurs in a step."""
     tiles, p = (size.k // size.s) ** 2, size.c * size.s**2

@@ -28,10 +28,12 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     yield Figure("weak_scaling.2", median(ratios), "times", about)
 
 
-def launched(processes: int, threads: int = 1, **options) -> dict:
-    """Return what the fit tells on so many processes."""
+def launched(
+    processes: int, threads: int = 1, module: str = "benchmarks._ranked", **options
+) -> dict:
+    """Return what a module, by default a fit, tells on so many processes."""
     launcher = ["-m", "sliceflow.launch", "--standalone", f"--nproc-per-node={processes}"]
-    command = [sys.executable, *launcher, "-m", "benchmarks._ranked", json.dumps(options)]
+    command = [sys.executable, *launcher, "-m", module, json.dumps(options)]
     environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True

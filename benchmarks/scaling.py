@@ -1,0 +1,75 @@
+"""The model of docs/scaling.md: a step on P processes, from what one takes and from the network."""
+
+import math
+from collections.abc import Iterator
+from statistics import median
+from typing import NamedTuple
+
+import numpy as np
+import scipy.optimize
+
+from benchmarks._ranked import SCHEDULES
+from benchmarks.ledger import Figure
+from benchmarks.ranks import formula, launched
+from sliceflow.distributed import SHARDS, VALUES
+from sliceflow.transport.histogram import CELLS
+
+FITTED = [(5000, 20_000), (20_000, 5000), (20_000, 20_000)]
+HELD_OUT = [(10_000, 10_000), (30_000, 20_000)]
+"""Particles and rows of all processes together."""
+SIDE = 7
+"""Of patches."""
+
+
+class Network(NamedTuple):
+    """Seconds of a message, and of each byte merged."""
+
+    message: float
+    byte: float
+
+
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
+    """Yield the costs of the network, and how far the model is from what is measured."""
+    fitted, held_out = (
+        [(m // shrink, n // shrink) for m, n in sizes] for sizes in (FITTED, HELD_OUT)
+    )
+    rows = [(terms(k, m, n, 1), t) for m, n in fitted for k, t in measured(m, n, 1).items()]
+    weighted = np.array([row / took for row, took in rows])  # relative errors count alike
+    cost, _ = scipy.optimize.nnls(weighted, np.ones(len(rows)))
+    network = Network(**launched(2, module="benchmarks._network"))
+    yield Figure("network.message", 1e6 * network.message, "us", "a message between 2 processes")
+    yield Figure("network.byte", 1e9 * network.byte, "ns", "a byte merged by 2 processes")
+    for p in (1, 2):
+        errors = [
+            predicted(k, m, n, p, cost, network) / took - 1
+            for m, n in held_out
+            for k, took in measured(m, n, p).items()
+        ]
+        about = "model of a step: largest relative error, at sizes it was not fitted to"
+        yield Figure(f"scaling.error.{p}", max(map(abs, errors)), "", f"{about}, P = {p}")
+
+
+def terms(k: int, m: int, n: int, p: int) -> np.ndarray:
+    """Return how often a process projects, moves, makes a cell and begins work on a tile."""
+    tiles = (k // SIDE) ** 2
+    h = tiles * SIDE**2
+    return np.array([h * (m + n) / p, h * m / p, h * CELLS, tiles * SHARDS / p])
+
+
+def predicted(k: int, m: int, n: int, p: int, cost: np.ndarray, network: Network) -> float:
+    """Return the seconds of a step: work, and then what P processes merge."""
+    work = float(terms(k, m, n, p) @ cost)
+    if p == 1:
+        return work
+    h = (k // SIDE * SIDE) ** 2
+    ring = 2 * (p - 1) / p  # which is 1 for 2 processes
+    messages = 8 * math.ceil(h * max(m, n) / p / VALUES)
+    return work + messages * network.message + ring * formula(h, CELLS) * network.byte
+
+
+def measured(m: int, n: int, p: int) -> dict[int, float]:
+    """Return the seconds of a step at each resolution: the first of a stage prepares the others."""
+    times = launched(p, rows=n, particles=m)["seconds"]
+    ends = np.cumsum([stage.steps for stage in SCHEDULES["mnist"]]) - 1
+    parts = zip(SCHEDULES["mnist"], np.split(times, ends[:-1]), strict=True)
+    return {stage.resolution: median(part[1:]) for stage, part in parts if stage.resolution}
