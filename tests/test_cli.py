@@ -377,6 +377,13 @@ def test_a_wrong_use_ends_in_one_line(place, command, code, fix, capsys, monkeyp
     assert end.value.code == code
 
 
+def test_many_processes_have_no_dry_run(place, capsys, monkeypatch):
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "one that torchrun gave")
+    with pytest.raises(SystemExit):
+        main(["fit", "table.csv", "--dry-run"])
+    assert "without the launcher" in capsys.readouterr().err
+
+
 def test_a_stream(place):
     """The images of a folder, by their classes or without, and a part of them given."""
     main(["fit", "photos", "--stream", "--condition", "label", "--out", "runs/streamed", *SHORT])

@@ -62,6 +62,8 @@ def test_bad_data(x, y, message):
 BAD_PARAMETERS = {
     "n_particles=1": ({"n_particles": 1}, "pass n_particles=2 or more"),
     "n_particles=2.5": ({"n_particles": 2.5}, "must be an integer"),
+    "shards=99": ({"shards": 99}, "pass shards=30"),
+    "Exact in shards": ({"engine": Exact(), "shards": 2}, "pass Fast"),
     "schedule=0": ({"schedule": 0}, "pass schedule=1 or more"),
     "schedule=[]": ({"schedule": []}, "at least one Stage"),
     "schedule=[3]": ({"schedule": [3]}, "give Stage"),

@@ -278,7 +278,7 @@ class SlicedFlow(Parameters):
             condition,
             shape,
             self._stages(shape),
-            self._engine(),
+            self._engine(group.shards),
             initial=self._initial(shape),
             entropy=check_number("entropy", self.entropy, positive=False),
             fixed_directions=check_flag("fixed_directions", self.fixed_directions),
@@ -318,11 +318,16 @@ class SlicedFlow(Parameters):
         size = check_optional_integer("batch_size", self.batch_size, 2)
         return None if size is None else math.ceil(size / group.shards)
 
-    def _engine(self) -> Engine:
+    def _engine(self, shards: int) -> Engine:
         if self.engine is None:
             return Fast()
         if not isinstance(self.engine, Fast | Exact):
             raise TypeError(f"engine={self.engine!r} is no engine: pass Fast() or Exact()")
+        if isinstance(self.engine, Exact) and shards > 1:
+            raise ValueError(
+                "Exact() sorts all values in one place, and has no shards: pass Fast(), or run it "
+                "as one process and leave out shards"
+            )
         return self.engine
 
     def _initial(self, shape: tuple[int, ...]) -> Start:

@@ -37,6 +37,8 @@ def run(options: Fit) -> None:
     """Fit, or tell what it would take."""
     if options.json and not options.dry_run:
         raise ValueError("--json is what a dry run prints: pass --dry-run as well, or leave it out")
+    if is_torchelastic_launched() and (options.dry_run or options.minutes is not None):
+        raise ValueError("--dry-run and --minutes are for one process: try it without the launcher")
     place = Run(options.out or Path("runs", Path(options.data).resolve().stem))
     options = options if options.dry_run else going_on(options, place)
     source = read(options)
@@ -119,8 +121,6 @@ def kept(options: Fit) -> dict[str, Any]:
 def going_on(options: Fit, place: Run) -> Fit:
     """Return the options, if their folder is free, or has the same run and it is to go on."""
     if is_torchelastic_launched():
-        if options.minutes is not None:
-            raise ValueError("--minutes is for one process: pass --effort instead")
         options = replace(options, resume=place.config.exists())  # maybe it is started again
     if not place.config.exists():
         if options.resume:
