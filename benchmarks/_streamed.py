@@ -1,6 +1,6 @@
 """A fit to a stream of images; it tells how long it took and waited, and its memory, as JSON.
 
-python -m benchmarks._streamed folder/of/parquet/files
+python -m benchmarks._streamed folder/of/parquet/files 10000
 """
 
 import json
@@ -12,12 +12,11 @@ from sliceflow._memory import peak_memory
 from sliceflow.data import stream
 from sliceflow.streams import StreamTarget
 
-SETTINGS = {"schedule": "quick", "n_particles": 10_000, "batch_size": 20_000, "random_state": 0}
-
 if __name__ == "__main__":
-    data = stream(sys.argv[1])
+    data, m = stream(sys.argv[1]), int(sys.argv[2])
     started = perf_counter()
-    plan = SlicedFlow(**SETTINGS).plan(data)
+    settings = {"n_particles": m, "schedule": "quick", "batch_size": 2 * m, "random_state": 0}
+    plan = SlicedFlow(**settings).plan(data)
     plan.run()
     seconds = perf_counter() - started
     (target,) = plan.flow.targets

@@ -38,13 +38,14 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         folder = Path(name)
         room = shutil.disk_usage(folder).free // 2e9
         gigabytes = write_noisy(images, folder, min(room, GIGABYTES / shrink**2))
-        told = capped([sys.executable, "-m", "benchmarks._streamed", name])
+        particles = str(10_000 // shrink**2)
+        told = capped([sys.executable, "-m", "benchmarks._streamed", name, particles])
     about = f"{gigabytes:.3g} GB of Parquet files, 32×32, at most {CAP / 2**30:g} GiB of memory"
     share = told["waited"] / told["seconds"]
     yield Figure("stream_wait_share", share, "", f"of its time that a fit waits for data, {about}")
     yield Figure("stream.minutes", told["seconds"] / 60, "min", f"the fit, quick, {about}")
     yield Figure("stream.memory", told["peak"] / 2**30, "GiB", f"most memory of the fit, {about}")
-    yield from same_fid(images[: 50_000 // shrink**2], SEEDS if shrink == 1 else 1, shrink)
+    yield from same_fid(load("mnist")[: 60_000 // shrink**2], SEEDS if shrink == 1 else 1, shrink)
 
 
 def write_noisy(images: Images, folder: Path, gigabytes: float) -> float:
@@ -113,7 +114,7 @@ def same_fid(images: Images, seeds: int, shrink: int) -> Iterator[Figure]:
                 for seed in range(seeds)
             ]
             found[kind] = [judge.fid_of(fit.particles_) for fit in fits]
-    told = f"cifar10, quick, {m:,} particles to {PART // shrink**2:,} images"
+    told = f"mnist, quick, {m:,} particles to {PART // shrink**2:,} images"
     for kind, fids in found.items():
         about = f"FID {kind}, mean of {seeds} seeds, {told}"
         yield Figure(f"stream.fid.{kind}", mean(fids), "", about)

@@ -31,7 +31,7 @@ class Scaling:
 
     def forward(self, z: Tensor) -> Tensor:
         """Return z in its own units, as float32."""
-        return ((z - self.shift.to(z)) / self.scale.to(z)).float()
+        return (z - self.shift.to(z)).div_(self.scale.to(z)).float()
 
     def back(self, z: Tensor) -> Tensor:
         """Return z in the units of the data, as float64."""

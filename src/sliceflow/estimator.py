@@ -45,7 +45,7 @@ from sliceflow.streams import Reader, Stream, StreamTarget
 from sliceflow.targets import ArrayTarget, Target, balanced, mixed
 from sliceflow.transport import KNOTS
 
-PROBED = 20_000
+PROBED = 10_000
 """Rows of a stream from which units, labels and their shares are found out."""
 
 MOST_STREAMED = 10_000
