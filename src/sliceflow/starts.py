@@ -136,7 +136,8 @@ def _mean_and_factor(x: Tensor, share: Tensor, rng: np.random.Generator) -> tupl
         # A root already. Rotated, it tells no more of the data than the covariance does.
         noise = normal(rng, weighted.new_empty(x.shape[1], x.shape[1]))
         return mean, matmul(weighted, alone(lambda: torch.linalg.qr(noise).Q))
-    covariance = matmul(weighted.double(), weighted.double().T)
+    weighted = weighted.double()
+    covariance = matmul(weighted, weighted.T)
     # A coordinate that never changes, or follows others, leaves no room for the root: make some.
     covariance.diagonal().add_(1e-6 * covariance.diagonal().mean() + torch.finfo(x.dtype).tiny)
     return mean, alone(lambda: torch.linalg.cholesky(covariance)).to(x)
