@@ -89,11 +89,11 @@ def capped(command: list[str]) -> dict:
     root, limit = (old, "memory.limit_in_bytes") if old.is_dir() else (CGROUPS, "memory.max")
     own = root / "sliceflow"
     try:
-        own.mkdir()
+        own.mkdir(exist_ok=True)
+        (own / limit).write_text(str(CAP))
     except OSError as error:
         raise FileNotFoundError(f"a memory cap needs root and control groups: {error}") from error
     try:
-        (own / limit).write_text(str(CAP))
         enter = ["sh", "-c", f'echo $$ > {own}/cgroup.procs && exec "$@"', "sh"]
         done = subprocess.run([*enter, *command], cwd=ROOT, stdout=subprocess.PIPE, check=True)
     finally:

@@ -59,12 +59,27 @@ def test_another_number_of_processes_goes_on(tmp_path):
     assert digest(plan, state) == whole
 
 
+def workers_of(process, folder):
+    """Return the processes that torchrun started, once they have done two steps."""
+    while not list(folder.glob("checkpoint-*2.zip")):
+        time.sleep(0.01)
+    told = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True)
+    return [int(number) for number in told.stdout.split()]
+
+
 @pytest.mark.slow
 def test_a_killed_process_is_started_again(tmp_path):
     process = started(3, "images", 0, tmp_path)
-    while not list(tmp_path.glob("checkpoint-*2.zip")):
-        time.sleep(0.01)
-    workers = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True)
-    os.kill(int(workers.stdout.split()[1]), signal.SIGKILL)
+    os.kill(workers_of(process, tmp_path)[1], signal.SIGKILL)
     answer, _ = process.communicate(timeout=300)
     assert answer.strip() == digest(*fitted("images"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells children of their parent")
+def test_processes_end_with_their_launcher(tmp_path):
+    process = started(2, "images", 0, tmp_path)
+    assert len(workers_of(process, tmp_path)) == 2
+    process.kill()
+    answer, _ = process.communicate(timeout=60)  # which they have open too, and leave empty
+    assert not answer
