@@ -45,6 +45,13 @@ def test_compiled_or_not_bits_are_the_same(p, q):
     assert torch.equal(displacement(T, z.contiguous()), not_contiguous)
 
 
+@pytest.mark.parametrize("bits", [16, 32])
+@given(p=samples(), q=samples())
+def test_packed_or_not_bits_are_the_same(bits, p, q):
+    T, z = between(p, q).packed(bits), torch.linspace(-2, 2, 500).expand(2, -1) * p.abs().amax()
+    assert torch.equal(displacement(T, z.contiguous()), displacement(T.unpacked(), z.contiguous()))
+
+
 @given(p=samples(), q=samples())
 def test_it_is_monotone_and_stays_between_the_extremes(p, q):
     z = torch.linspace(-2, 2, 500).expand(2, -1) * p.abs().amax()

@@ -28,7 +28,7 @@ from sliceflow.progress import Progress
 from sliceflow.projections import Block, Operator, slices
 from sliceflow.schedules import Stage
 from sliceflow.starts import Sampler
-from sliceflow.transport import KnotMap
+from sliceflow.transport import PackedMap
 
 SWARM = 256
 """Samples that are moved together, always as many: the bits of a product change with its shape."""
@@ -41,14 +41,14 @@ AT_ONCE = 1024
 class Recorded:
     """The maps of a step, as recorded."""
 
-    maps: KnotMap
+    maps: PackedMap
     width = 0
 
     def __call__(
         self, theta: Block, rows: slice, zs: list[Tensor]
     ) -> Work[tuple[list[Tensor], None]]:
         """Return T(z) − z, with the values z of each swarm along these directions, rows of A."""
-        T = KnotMap(self.maps.x[rows], self.maps.move_by[rows])
+        T = self.maps[rows]
         for z in zs:
             T.move(z)
         yield from ()  # nothing has to be merged
@@ -151,7 +151,9 @@ class FlowModel(Course):
                 z = self._joined(given[..., some])
                 return self._moved(z, seed, some.start // SWARM, progress)
 
-            return self.kind.joined(parallel(moved, batches))
+            with torch.inference_mode():  # steps are short, and this makes them shorter
+                parts = parallel(moved, batches)
+        return self.kind.joined(parts)
 
     def inpaint(self, images: Any, n: int = 1, random_state: Any = None) -> Any:
         """Return n samples for each image, of which observed pixels are read: (images, n, …)."""
@@ -217,7 +219,7 @@ class FlowModel(Course):
 
     def transport(self, state: State, A: Operator, us: list[Tensor]) -> Recorded:
         """Return the maps that were recorded in this step."""
-        return Recorded(self.record.maps[self.steps_done(state)].unpacked())
+        return Recorded(self.record.maps[self.steps_done(state)])
 
 
 def _batches(n: int) -> list[slice]:

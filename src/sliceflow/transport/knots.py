@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from sliceflow.transport.histogram import HistogramMap, is_compiled
-from sliceflow.transport.kernels import interpolate_rows
+from sliceflow.transport.kernels import interpolate_packed_rows, interpolate_rows
 
 KNOTS = 64
 """Parts of p, and of q, whose means are knots, if there are enough values."""
@@ -142,6 +143,18 @@ class PackedMap:
     def nbytes(self) -> int:
         """How much memory it takes."""
         return self.knots.nbytes + self.low.nbytes + self.high.nbytes
+
+    def __getitem__(self, rows: slice) -> Self:
+        return type(self)(self.knots[:, rows], self.low[:, rows], self.high[:, rows])
+
+    def move(self, z: Tensor) -> None:
+        """Replace values (H, L) by their displacements T(z) − z."""
+        if not is_compiled(z):
+            self.unpacked().move(z)
+            return
+        knots, low, high = self.knots.numpy(), self.low.numpy(), self.high.numpy()
+        half = np.float32(2 ** (8 * self.knots.element_size() - 1))
+        interpolate_packed_rows(z.numpy(), knots, low, high, half)
 
     def unpacked(self) -> KnotMap:
         """Return the map in float32."""
