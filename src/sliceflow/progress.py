@@ -26,6 +26,8 @@ class Progress:
         """Count one step."""
         if self._is_closed:
             raise InterruptedError("the flow was interrupted")
+        if self._bar.disable:
+            return
         stage = min(state.stage + 1, self._stages)
         with self._bar.get_lock():
             self._bar.set_description(f"stage {stage}/{self._stages}", refresh=False)

@@ -7,6 +7,7 @@ along each solves all of its one-dimensional problems at once.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -177,20 +178,26 @@ class TileBlock:
 
     def project(self, u: Tensor) -> Tensor:
         """Return W u."""
-        p, m = len(self.theta), u.shape[1]
-        z = matmul(self.theta[:, :p], self._batch(u.index_select(0, self._order)))
-        if self.theta.shape[1] > p:
-            z_y = self.theta[:, p:] @ u[p - self.theta.shape[1] :]
-            z.view(len(z), p, -1, m).add_(z_y[:, None])
+        theta_x, theta_y = self._parts
+        z = matmul(theta_x, self._batch(u.index_select(0, self._order)))
+        if (l := theta_y.shape[1]) > 0:
+            z.view(len(z), len(theta_x), -1, u.shape[1]).add_((theta_y @ u[-l:])[:, None])
         return z.flatten(0, 1)
 
     def lift(self, v: Tensor, onto: Tensor, weight: float = 1.0) -> None:
         """Add Wᵀ v, times the weight, to ``onto``: to x alone."""
-        move = matmul(self.theta[:, : len(self.theta)].T, self._batch(v))
+        theta_x, _ = self._parts
+        move = matmul(theta_x.T, self._batch(v))
         rows = move.view(self.cells.numel(), onto.shape[1])
         onto.index_add_(0, self._order, rows, alpha=weight)
 
-    @property
+    @cached_property  # for all swarms that a block projects and lifts
+    def _parts(self) -> tuple[Tensor, Tensor]:
+        """θ_x, and ξ θ_y."""
+        p = len(self.theta)
+        return self.theta[:, :p], self.theta[:, p:]
+
+    @cached_property
     def _order(self) -> Tensor:
         """The coordinates: tile by tile or, if these share their maps, direction by direction."""
         return (self.cells.T if self.shared else self.cells).flatten()
