@@ -16,6 +16,8 @@ columns: M particles of D coordinates are a (D, M) matrix, and their values alon
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
 from typing import Any, Protocol
 
 import torch
@@ -203,7 +205,12 @@ class Course(ABC):
 
     def steps_done(self, state: State) -> int:
         """Return how many steps were done so far."""
-        return sum(stage.steps for stage in self.schedule[: state.stage]) + state.step
+        return self._first_steps[state.stage] + state.step
+
+    @cached_property
+    def _first_steps(self) -> list[int]:
+        """How many steps come before each stage, and before the end."""
+        return list(accumulate((stage.steps for stage in self.schedule), initial=0))
 
     def settle(self, state: State) -> None:
         """Bring the particles up to date with their coordinates at the level of the stage."""

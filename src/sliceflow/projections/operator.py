@@ -34,6 +34,8 @@ def slices(length: int, size: int) -> Iterator[slice]:
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     """Return a @ b for one matrix b or a batch of them, (n, …), summed panel by panel."""
     a = a.expand(*b.shape[:-2], *a.shape)
+    if b.shape[-2] <= PANEL:
+        return a @ b
     product = a[..., :PANEL] @ b[..., :PANEL, :]
     add = product.addmm_ if b.dim() == 2 else product.baddbmm_
     for panel in slices(b.shape[-2] - PANEL, PANEL):
