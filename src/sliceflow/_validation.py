@@ -230,11 +230,11 @@ def check_given_labels(y: Any, n: int, classes: np.ndarray) -> Tensor:
     """Return the class numbers of n samples, given one label or n of them."""
     if y is None:
         raise ValueError(f"the model is conditional: pass y, one of {_some(classes)}")
-    y = _one_or_each(_array(y), n, ())
-    unknown = np.setdiff1d(y, classes)
+    y = _array(y)
+    unknown = np.setdiff1d(y, classes)  # before there are n of them: it takes long, and no Ctrl-C
     if len(unknown):
         raise ValueError(f"y has unknown labels {_some(unknown)}: the model has {_some(classes)}")
-    return torch.from_numpy(np.searchsorted(classes, y))
+    return torch.from_numpy(_one_or_each(np.searchsorted(classes, y), n, ()).copy())
 
 
 def check_given_columns(y: Any, n: int, l: int) -> Tensor:
