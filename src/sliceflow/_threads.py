@@ -6,7 +6,7 @@ threads that each have work of their own need not wait for one another after eve
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import TypeVar
@@ -46,6 +46,12 @@ def shares(n: int) -> list[slice]:
     """Cut ``range(n)`` into one slice for each thread; if called by such work, into one."""
     parts = 1 if getattr(_here, "is_worker", False) else min(n, torch.get_num_threads())
     return [slice(i * n // parts, (i + 1) * n // parts) for i in range(parts)]
+
+
+def shared_out(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Return the results of short work on many items: each thread is given its share at once."""
+    parts = parallel(lambda share: [work(item) for item in items[share]], shares(len(items)))
+    return [result for part in parts for result in part]
 
 
 def alone(work: Callable[[], Result]) -> Result:

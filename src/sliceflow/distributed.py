@@ -22,7 +22,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from sliceflow._threads import parallel
+from sliceflow._threads import parallel, shared_out
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -125,7 +125,7 @@ class Alone(Group):
 
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Return the results, of many items by one thread each, of one by all threads."""
-        return parallel(work, items) if self.shards > 1 else [work(item) for item in items]
+        return shared_out(work, items) if self.shards > 1 else [work(item) for item in items]
 
     def gather(self, own: Sequence[Tensor]) -> list[Tensor]:
         """Return them."""
@@ -206,7 +206,7 @@ class Ranks(Group):
 
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Return the results, each by one thread."""
-        return parallel(work, items)
+        return shared_out(work, items)
 
     def gather(self, own: Sequence[Tensor]) -> list[Tensor]:
         """Return the tensors of all shards, each with a last dimension of its own."""
