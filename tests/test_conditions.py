@@ -66,7 +66,7 @@ def test_bytes_are_spread_over_their_width_afresh():
     z = torch.zeros(40, 3000)
     z[-1] = 7  # a condition
     target = ArrayTarget(z, n_pixels=39)
-    first, second = (target.batch(Key(i, Draw.BATCH)) for i in range(2))
+    first, second = (target.batch(Key(i, Draw.BATCH)).clone() for i in range(2))
     assert (first[-1] == 7).all()
     noise = first[:-1]
     assert noise.abs().max() <= 1 / 256
@@ -74,6 +74,13 @@ def test_bytes_are_spread_over_their_width_afresh():
     for other in (second[:-1], noise.roll(1, 0), noise.roll(1, 1)):
         assert abs((noise * other).mean() / noise.var()) < 0.05
     assert (target.z[:-1] == 0).all()
+
+
+def test_a_batch_takes_the_place_of_the_last():
+    """Or the memory of a fit grows: see `ArrayTarget`."""
+    target = ArrayTarget(torch.zeros(40, 30), n_pixels=39)
+    first, second = (target.batch(Key(i, Draw.BATCH)) for i in range(2))
+    assert first.data_ptr() == second.data_ptr() != target.z.data_ptr()
 
 
 def test_label_is_one_hot():

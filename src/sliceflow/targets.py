@@ -4,6 +4,7 @@ import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol, Self
 
 import numpy as np
@@ -27,7 +28,7 @@ class Target(Protocol):
         """
 
     def batch(self, key: Key, ahead: Key | None = None) -> Tensor:
-        """Return the rows that one step sees, with shape (D, N)."""
+        """Return the rows that one step sees, (D, N): until the next ones are asked for."""
 
     def draw(self, rng: np.random.Generator, n: int) -> Tensor:
         """Draw n rows, each about as often as any other, with shape (D, n)."""
@@ -44,7 +45,7 @@ class ArrayTarget:
     Neighbours are a view of the data; rows from here and there would have to be copied each step.
 
     The first ``n_pixels`` coordinates are bytes: levels of brightness, one 128th wide. Each batch
-    has them spread evenly over that width, afresh.
+    has them spread evenly over that width, afresh, and takes the place of the last one.
     """
 
     z: Tensor
@@ -63,6 +64,8 @@ class ArrayTarget:
     def _part(self, rng: np.random.Generator) -> Self:
         n = self.z.shape[1]
         parts = 1 if self.batch_size is None else math.ceil(n / self.batch_size)
+        if parts == 1:
+            return self
         part = rng.integers(parts)
         z = self.z[:, part * n // parts : (part + 1) * n // parts]
         return replace(self, z=z, batch_size=None)
@@ -104,10 +107,17 @@ class ArrayTarget:
         apart = int(rng.integers(64, 128))
         line = rng.uniform(-1 / 256, 1 / 256, columns + rows * apart).astype(np.float32)
         noise = torch.from_numpy(line).to(z).as_strided((rows, columns), (apart, 1))
-        spread = z.new_empty(z.shape)
-        torch.add(z[:rows], noise, out=spread[:rows])
-        spread[rows:] = z[rows:]
-        return spread
+        torch.add(z[:rows], noise, out=self._room[:rows])
+        return self._room
+
+    @cached_property
+    def _room(self) -> Tensor:
+        """Where batches are, one after the other.
+
+        One of each step's own would leave holes, as large as no stage needs again, between small
+        things that stay, such as recorded maps: gigabytes in a fit.
+        """
+        return self.z.clone()
 
 
 def balanced(rng: np.random.Generator, labels: np.ndarray) -> np.ndarray:
