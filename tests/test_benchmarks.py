@@ -69,8 +69,15 @@ def test_suites_are_all_there():
     assert files - {"ledger"} | set(PAPER) == set(SUITES)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("suite", SUITES)
+CLAIMS = {"kills", "full_disk", "bad_files", "ranks", "faults", "streams"}
+"""Suites that count what went well: true or false at any size. The others measure."""
+
+
+def marked(suite):
+    return pytest.param(suite, marks=pytest.mark.slow if suite in CLAIMS else pytest.mark.measures)
+
+
+@pytest.mark.parametrize("suite", map(marked, SUITES))
 def test_a_suite_runs(suite):
     """Small, and once."""
     command = [sys.executable, "-m", "benchmarks", suite, "--short"]
