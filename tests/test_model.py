@@ -67,6 +67,17 @@ def test_inpainting():
     assert len(np.unique(samples[0, :, 0, :, 3:].reshape(3, -1), axis=0)) == 3
 
 
+def test_directions_that_have_no_room_are_drawn_again():
+    """Those of a long flow would be gigabytes."""
+    model = fitted().model_
+    samples, kept = model.sample(3), model._drawn
+    assert len(kept.operators) == sum(stage.steps for stage in STAGES)
+    kept.room = next(iter(kept.operators.values())).nbytes + 10
+    kept.operators.clear()
+    assert np.array_equal(model.sample(3), samples)
+    assert len(kept.operators) == 1
+
+
 def test_more_samples_than_fit_in_memory_at_once():
     model = fitted(schedule=(Stage(1, 2),)).model_
     samples = model.sample(2 * AT_ONCE + 3)

@@ -33,6 +33,9 @@ from sliceflow.transport import PackedMap
 SWARM = 256
 """Samples that are moved together, always as many: the bits of a product change with its shape."""
 
+DRAWN = 2**28
+"""Bytes of directions that are kept from one batch to the next: drawing them takes its time."""
+
 AT_ONCE = 1024
 """Samples that a thread has in memory at a time."""
 
@@ -53,6 +56,20 @@ class Recorded:
             T.move(z)
         yield from ()  # nothing has to be merged
         return zs, None
+
+
+@dataclass
+class Drawn:
+    """Directions of steps: of the first ones, as many as there is room for."""
+
+    room: int = DRAWN
+    operators: dict[int, Operator] = field(default_factory=dict)
+
+    def keep(self, number: int, A: Operator) -> None:
+        """Keep those of a step, if there is room."""
+        if number not in self.operators and A.nbytes <= self.room:
+            self.operators[number] = A
+            self.room -= A.nbytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +106,7 @@ class FlowModel(Course):
     classes: np.ndarray | None
     names: tuple[str, ...] = ()
     _settings: dict[int, Setting] = field(default_factory=dict, init=False, repr=False)
-    _drawn: dict[int, Operator] = field(default_factory=dict, init=False, repr=False)
+    _drawn: Drawn = field(default_factory=Drawn, init=False, repr=False)
 
     @classmethod
     def of(
@@ -211,11 +228,13 @@ class FlowModel(Course):
         return self._settings[state.stage]
 
     def directions(self, state: State, like: Tensor) -> Operator:
-        """Return the directions of this step, drawn once for all batches: that takes its time."""
+        """Return the directions of this step, drawn once for all batches if there is room."""
         number = self.steps_done(state)
-        if number not in self._drawn:
-            self._drawn[number] = super().directions(state, like)
-        return self._drawn[number]
+        A = self._drawn.operators.get(number)
+        if A is None:
+            A = super().directions(state, like)
+            self._drawn.keep(number, A)
+        return A
 
     def transport(self, state: State, A: Operator, us: list[Tensor]) -> Recorded:
         """Return the maps that were recorded in this step."""

@@ -63,6 +63,10 @@ class Rows(Block, Protocol):
     def dimension(self) -> int:
         """D."""
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+
     def __getitem__(self, rows: slice) -> Self: ...
 
 
@@ -76,6 +80,11 @@ class DenseRows:
     def dimension(self) -> int:
         """D."""
         return self.theta.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return self.theta.nbytes
 
     def __len__(self) -> int:
         return len(self.theta)
@@ -102,6 +111,11 @@ class SparseRows:
     columns: Tensor
     weights: Tensor
     dimension: int
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return self.columns.nbytes + self.weights.nbytes
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -140,6 +154,10 @@ class Operator(Protocol):
     def is_disjoint(self) -> bool:
         """Whether no two blocks touch the same coordinate of x: then each may move it at once."""
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+
     def __len__(self) -> int:
         """Return the number of directions."""
 
@@ -154,6 +172,11 @@ class Projection:
     rows: Rows
     level: Level = FullSize()  # noqa: RUF009 (it has no state)
     is_disjoint = False
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return self.rows.nbytes
 
     def __len__(self) -> int:
         return len(self.rows)

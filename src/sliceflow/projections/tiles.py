@@ -217,6 +217,11 @@ class Tiling:
     level: Level = FullSize()  # noqa: RUF009 (it has no state)
     is_disjoint = True
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return self.theta.nbytes + self.cells.nbytes
+
     def __len__(self) -> int:
         return self.cells.numel()
 
