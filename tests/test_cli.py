@@ -229,6 +229,12 @@ def sliceflow(*arguments, **options):
     )
 
 
+def test_what_a_start_needs_is_free_for_what_is_recorded():
+    schedule = (Stage(10),)
+    for recorded, memory in ((1, 100), (50, 430)):  # 3 of 10 steps were tried
+        assert Forecast(0, 0, 3, (1.0,), (recorded,), 100, 80).memory(schedule) == memory
+
+
 def test_minutes_become_an_effort(place):
     fit = ("fit", "table.csv", "--condition", "kind", "--minutes", "2", "--dry-run", "--json")
     told, _ = sliceflow(*fit).communicate()
@@ -248,7 +254,7 @@ def test_a_line_that_was_cut_off_is_written_anew(tmp_path):
 
 def test_the_minutes_that_are_said_to_be_enough_are():
     steps = (Stage(10), Stage(20))
-    forecast = Forecast(40.0, 30.0, 3, (1.0, 2.0), (0, 0), 0)
+    forecast = Forecast(40.0, 30.0, 3, (1.0, 2.0), (0, 0), 0, 0)
     with pytest.raises(ValueError, match="1 minutes are too few") as error:
         forecast.effort(steps, 1, spent=30)
     enough = float(re.findall(r"at least ([\d.]+)", str(error.value))[0])

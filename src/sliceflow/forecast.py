@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import median
 from time import perf_counter
 
-from sliceflow._memory import peak_memory
+from sliceflow._memory import forget_peak, peak_memory
 from sliceflow.course import Callback, State
 from sliceflow.plan import Plan
 from sliceflow.schedules import Stage
@@ -32,8 +32,8 @@ class Forecast:
         Seconds of one step of each stage.
     recorded
         Bytes that one step of each stage records.
-    peak
-        The most memory that the process had until now, in bytes.
+    start, peak
+        The most memory that the process had until its first step was done, and after it, in bytes.
     """
 
     around: float
@@ -41,6 +41,7 @@ class Forecast:
     tried: int
     steps: tuple[float, ...]
     recorded: tuple[int, ...]
+    start: int
     peak: int
 
     def seconds(self, schedule: tuple[Stage, ...]) -> float:
@@ -51,7 +52,8 @@ class Forecast:
 
     def memory(self, schedule: tuple[Stage, ...]) -> int:
         """Return the most bytes that the process will have."""
-        return self.peak + self.model(schedule) - self.tried * sum(self.recorded)
+        later = self.peak + self.model(schedule) - self.tried * sum(self.recorded)
+        return max(self.start, later)
 
     def model(self, schedule: tuple[Stage, ...]) -> int:
         """Return about how many bytes the model will have."""
@@ -80,17 +82,24 @@ def rehearse(plan: Plan, perform: Callable[[Plan, Callback], State], age: float 
     """
     tried = max(LEAST, TRIED // len(plan.flow.schedule))
     short = tuple(replace(stage, steps=tried) for stage in plan.flow.schedule)
-    started, times = perf_counter(), []
-    state = perform(
-        replace(plan, flow=replace(plan.flow, schedule=short)),
-        lambda _: times.append(perf_counter()),
-    )
+    times: list[float] = []
+    started, start = perf_counter(), 0
+
+    def watch(_: State) -> None:
+        nonlocal start
+        if not times:  # what a start needs, such as a covariance, is free for what is recorded
+            start = peak_memory()
+            forget_peak()
+        times.append(perf_counter())
+
+    state = perform(replace(plan, flow=replace(plan.flow, schedule=short)), watch)
     took_all = perf_counter() - started
     # the first step of a stage also makes what the others share
     later = [b - a for i, (a, b) in enumerate(pairwise(times), start=1) if i % tried]
     steps = tuple(median(later[i : i + tried - 1]) for i in range(0, len(later), tried - 1))
     around = age + took_all - tried * sum(steps)
-    return Forecast(around, took_all, tried, steps, _recorded(state, tried), peak_memory())
+    recorded = _recorded(state, tried)
+    return Forecast(around, took_all, tried, steps, recorded, start, peak_memory())
 
 
 def _recorded(state: State, tried: int) -> tuple[int, ...]:
