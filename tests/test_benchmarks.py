@@ -77,7 +77,7 @@ def marked(suite):
     return pytest.param(suite, marks=pytest.mark.slow if suite in CLAIMS else pytest.mark.measures)
 
 
-@pytest.mark.parametrize("suite", map(marked, SUITES))
+@pytest.mark.parametrize("suite", [marked(suite) for suite in SUITES])
 def test_a_suite_runs(suite):
     """Small, and once."""
     command = [sys.executable, "-m", "benchmarks", suite, "--short"]

@@ -87,8 +87,9 @@ def test_more_samples_than_fit_in_memory_at_once():
 
 def test_an_interrupted_sampling_ends():
     """Ctrl-C is not answered when all samples are done, but at once."""
-    code = "import sliceflow, sys; model = sliceflow.load(sys.argv[1]); print(); "
-    code += "model.sample(10**7, 'even')"
+    code = "import signal, sliceflow, sys; model = sliceflow.load(sys.argv[1]); "
+    code += "signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell may ignore it
+    code += "print(); model.sample(10**7, 'even')"
     command = [sys.executable, "-uc", code, MODELS / "version-1.zip"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stdout.readline()
