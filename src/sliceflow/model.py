@@ -66,7 +66,7 @@ class Drawn:
     operators: dict[int, Operator] = field(default_factory=dict)
 
     def keep(self, number: int, A: Operator) -> None:
-        """Keep those of a step, if there is room."""
+        """Keep those of a step, if there is room and no other thread was first."""
         if number not in self.operators and A.nbytes <= self.room:
             self.operators[number] = A
             self.room -= A.nbytes

@@ -112,12 +112,14 @@ class ArrayTarget:
 
     @cached_property
     def _room(self) -> Tensor:
-        """Where batches are, one after the other.
+        """Where batches are, one after the other, with what is alike in all of them.
 
         One of each step's own would leave holes, as large as no stage needs again, between small
         things that stay, such as recorded maps: gigabytes in a fit.
         """
-        return self.z.clone()
+        room = self.z.new_empty(self.z.shape)
+        room[self.n_pixels :] = self.z[self.n_pixels :]
+        return room
 
 
 def balanced(rng: np.random.Generator, labels: np.ndarray) -> np.ndarray:
