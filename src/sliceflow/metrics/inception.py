@@ -3,9 +3,12 @@
 import hashlib
 import os
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
+from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -149,14 +152,22 @@ def _openvino(network: torch.jit.ScriptModule) -> tuple[str, Runner]:
     compiled = core.compile_model(model, "CPU", hints)
 
     def run(batches: Iterable[Tensor]) -> Iterator[np.ndarray]:
-        done: dict[int, np.ndarray] = {}
-        queue = openvino.AsyncInferQueue(compiled)
-        queue.set_callback(
-            lambda request, i: done.update({i: request.get_output_tensor().data.copy()})
-        )
-        for i, batch in enumerate(batches):
-            queue.start_async([batch.numpy()], i)
-        queue.wait_all()
-        return (done[i].reshape(BATCH, -1) for i in sorted(done))
+        # Its AsyncInferQueue calls back into Python: letting go of the network may then hang.
+        n = compiled.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS")
+        requests = cycle([compiled.create_infer_request() for _ in range(n)])
+        busy: deque[Any] = deque()
+        for batch, request in zip(batches, requests, strict=False):
+            if len(busy) == n:
+                yield _output(busy.popleft())
+            request.start_async([batch.numpy()])
+            busy.append(request)
+        yield from map(_output, busy)
 
     return precision, run
+
+
+def _output(request: Any) -> np.ndarray:
+    """Return what a request to OpenVINO found, when it is done."""
+    request.wait()
+    found: np.ndarray = request.get_output_tensor().data.reshape(BATCH, -1).copy()
+    return found
