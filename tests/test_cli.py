@@ -18,7 +18,7 @@ from sliceflow import SlicedFlow, Stage, load
 from sliceflow.archive import write
 from sliceflow.cli import COMMANDS, main
 from sliceflow.data.tables import load_csv
-from sliceflow.forecast import Forecast
+from sliceflow.forecast import COPIES, Forecast
 from sliceflow.report import write_report
 from sliceflow.runs import Run, Watcher
 from sliceflow.speed import speeds
@@ -230,9 +230,8 @@ def sliceflow(*arguments, **options):
 
 
 def test_what_a_start_needs_is_free_for_what_is_recorded():
-    schedule = (Stage(10),)
-    for recorded, memory in ((1, 100), (50, 430)):  # 3 of 10 steps were tried
-        assert Forecast(0, 0, 3, (1.0,), (recorded,), 100, 80).memory(schedule) == memory
+    for recorded, memory in ((1, 200), (50, 430 + COPIES * 500)):  # 3 of 10 steps were tried
+        assert Forecast(0, 0, 3, (1.0,), (recorded,), 200, 80).memory((Stage(10),)) == memory
 
 
 def test_minutes_become_an_effort(place):

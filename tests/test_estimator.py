@@ -283,6 +283,13 @@ def test_a_fitted_model_survives_a_pickle():
     np.testing.assert_array_equal(again.sample(5, y="cat"), model.sample(5, y="cat"))
 
 
+def test_a_pickle_has_each_map_once():
+    """Those of a stage lie in one place: one of them alone would bring it whole."""
+    model = quick(schedule=100).fit(X).model_
+    maps = sum(T.nbytes for T in model.record.maps)
+    assert len(pickle.dumps(model.record)) < maps + 100 * 1000
+
+
 def test_progress_is_shown_when_asked(capsys):
     quick().fit(X)
     assert capsys.readouterr().err == ""

@@ -71,11 +71,11 @@ def test_directions_that_have_no_room_are_drawn_again():
     """Those of a long flow would be gigabytes."""
     model = fitted().model_
     samples, kept = model.sample(3), model._drawn
-    assert len(kept.operators) == sum(stage.steps for stage in STAGES)
-    kept.room = next(iter(kept.operators.values())).nbytes + 10
-    kept.operators.clear()
+    assert [len(drawn) for drawn in kept.stages.values()] == [stage.steps for stage in STAGES]
+    kept.room = kept.stages[0][0].nbytes + 10
+    kept.stages.clear()
     assert np.array_equal(model.sample(3), samples)
-    assert len(kept.operators) == 1
+    assert sum(len(drawn) for drawn in kept.stages.values()) == 1
 
 
 def test_more_samples_than_fit_in_memory_at_once():

@@ -64,6 +64,7 @@ def _write_zip(file: BinaryIO, parts: Iterable[tuple[str, bytes]]) -> None:
         for name, data in parts:
             archive.writestr(ZipInfo(name), data)
             manifest[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+            del data  # it may be large: the next one is made without it in memory
         archive.writestr(ZipInfo(MANIFEST), as_json(manifest))
         archive.comment = LABEL + bytes(DIGITS)
 

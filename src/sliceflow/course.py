@@ -39,6 +39,19 @@ class Record:
 
     axes: list[Tensor | None] = field(default_factory=list)
     maps: list[PackedMap] = field(default_factory=list)
+    _places: list[PackedMap] = field(default_factory=list, repr=False)
+
+    def add(self, maps: PackedMap, left: int) -> None:
+        """Keep a step's maps, in one place with those of as many steps as are left of its stage.
+
+        Among all that a step takes and gives back, what stays would lie far apart, and the holes
+        between would be of no use.
+        """
+        if not self._places:
+            self._places = maps.places(left)
+        place = self._places.pop(0)
+        place.copy_(maps)
+        self.maps.append(place)
 
 
 @dataclass
@@ -142,7 +155,7 @@ class Course(ABC):
         weight = self.engine.weight(law)
         maps = self.add_moves(A, self.transport(state, A, vs), vs, weight, onto=moves)
         if state.record is not None and maps is not None:
-            state.record.maps.append(maps)
+            state.record.add(maps, self.schedule[state.stage].steps - state.step)
         if not at_once:
             self._apply(state, self.group.each(A.level.leave, moves), eta=weight * len(A))
         self._advance(state)

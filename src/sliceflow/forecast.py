@@ -12,8 +12,11 @@ from sliceflow.course import Callback, State
 from sliceflow.plan import Plan
 from sliceflow.schedules import Stage
 
-TRIED, LEAST = 60, 3
+TRIED, LEAST = 60, 4
 """Steps that are done, in all stages together, and in each of them at least."""
+
+COPIES = 4
+"""Of what a stage recorded, while it is written to a file: by us, and within safetensors."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +55,17 @@ class Forecast:
 
     def memory(self, schedule: tuple[Stage, ...]) -> int:
         """Return the most bytes that the process will have."""
-        later = self.peak + self.model(schedule) - self.tried * sum(self.recorded)
-        return max(self.start, later)
+        tried = self.tried * sum(self.recorded)
+        written = COPIES * max(self._stages(schedule))
+        return max(self.start, self.peak - tried + self.model(schedule) + written)
 
     def model(self, schedule: tuple[Stage, ...]) -> int:
         """Return about how many bytes the model will have."""
-        return sum(stage.steps * n for stage, n in zip(schedule, self.recorded, strict=True))
+        return sum(self._stages(schedule))
+
+    def _stages(self, schedule: tuple[Stage, ...]) -> list[int]:
+        """Return how many bytes each stage records."""
+        return [stage.steps * n for stage, n in zip(schedule, self.recorded, strict=True)]
 
     def effort(self, schedule: tuple[Stage, ...], minutes: float, spent: float = 0) -> float:
         """Return how many times these steps take so long, of which some seconds are spent."""
@@ -94,9 +102,9 @@ def rehearse(plan: Plan, perform: Callable[[Plan, Callback], State], age: float 
 
     state = perform(replace(plan, flow=replace(plan.flow, schedule=short)), watch)
     took_all = perf_counter() - started
-    # the first step of a stage also makes what the others share
-    later = [b - a for i, (a, b) in enumerate(pairwise(times), start=1) if i % tried]
-    steps = tuple(median(later[i : i + tried - 1]) for i in range(0, len(later), tried - 1))
+    # the first step of a stage also makes what the others share, the last one leaves its level
+    took = [b - a for i, (a, b) in enumerate(pairwise(times), start=1) if 0 < i % tried < tried - 1]
+    steps = tuple(median(took[i : i + tried - 2]) for i in range(0, len(took), tried - 2))
     around = age + took_all - tried * sum(steps)
     recorded = _recorded(state, tried)
     return Forecast(around, took_all, tried, steps, recorded, start, peak_memory())

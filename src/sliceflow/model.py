@@ -1,7 +1,10 @@
 """A recorded flow: new samples by its maps, without the data (the paper's offline samples)."""
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -60,16 +63,29 @@ class Recorded:
 
 @dataclass
 class Drawn:
-    """Directions of steps: of the first ones, as many as there is room for."""
+    """Directions of the first stages, as many as there is room for.
+
+    Those of a stage are drawn together, before it begins: among all that a step takes and gives
+    back, what stays would lie far apart, and the holes between would be of no use.
+    """
 
     room: int = DRAWN
-    operators: dict[int, Operator] = field(default_factory=dict)
+    stages: dict[int, list[Operator]] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
 
-    def keep(self, number: int, A: Operator) -> None:
-        """Keep those of a step, if there is room and no other thread was first."""
-        if number not in self.operators and A.nbytes <= self.room:
-            self.operators[number] = A
-            self.room -= A.nbytes
+    def of(self, stage: int, draws: Iterator[Operator]) -> list[Operator]:
+        """Return those of a stage, drawn if need be: of all steps, or of the first ones."""
+        with self.lock:
+            if stage not in self.stages:
+                self.stages[stage] = list(takewhile(self._fits, draws))
+            return self.stages[stage]
+
+    def _fits(self, A: Operator) -> bool:
+        self.room -= A.nbytes
+        return self.room >= 0
+
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        return type(self), ()  # a copy draws them again
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,12 +245,10 @@ class FlowModel(Course):
 
     def directions(self, state: State, like: Tensor) -> Operator:
         """Return the directions of this step, drawn once for all batches if there is room."""
-        number = self.steps_done(state)
-        A = self._drawn.operators.get(number)
-        if A is None:
-            A = super().directions(state, like)
-            self._drawn.keep(number, A)
-        return A
+        steps = (replace(state, step=i) for i in range(self.schedule[state.stage].steps))
+        draw = super().directions
+        drawn = self._drawn.of(state.stage, (draw(step, like) for step in steps))
+        return drawn[state.step] if state.step < len(drawn) else draw(state, like)
 
     def transport(self, state: State, A: Operator, us: list[Tensor]) -> Recorded:
         """Return the maps that were recorded in this step."""

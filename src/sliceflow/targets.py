@@ -114,8 +114,8 @@ class ArrayTarget:
     def _room(self) -> Tensor:
         """Where batches are, one after the other, with what is alike in all of them.
 
-        One of each step's own would leave holes, as large as no stage needs again, between small
-        things that stay, such as recorded maps: gigabytes in a fit.
+        Memory of each step's own would be asked of the system, and given back, again and again:
+        half of the time that a fit spends there. And holes would stay that no later stage fills.
         """
         room = self.z.new_empty(self.z.shape)
         room[self.n_pixels :] = self.z[self.n_pixels :]

@@ -136,16 +136,34 @@ class PackedMap:
         """Return the maps of all rows, one after the other; None if there are none."""
         if not maps:
             return None
-        parts = zip(*((T.knots, T.low, T.high) for T in maps), strict=True)
+        parts = zip(*(T.tensors for T in maps), strict=True)
         return cls(*(torch.cat(part, dim=1) for part in parts))
+
+    @property
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor]:
+        """All that it is."""
+        return self.knots, self.low, self.high
 
     @property
     def nbytes(self) -> int:
         """How much memory it takes."""
-        return self.knots.nbytes + self.low.nbytes + self.high.nbytes
+        return sum(tensor.nbytes for tensor in self.tensors)
+
+    def places(self, n: int) -> list[Self]:
+        """Return n maps of this size, with nothing in them yet, that lie together in memory."""
+        places = (tensor.new_empty(n, *tensor.shape) for tensor in self.tensors)
+        return [type(self)(*place) for place in zip(*places, strict=True)]
+
+    def copy_(self, other: Self) -> None:
+        """Become another map of this size."""
+        for tensor, values in zip(self.tensors, other.tensors, strict=True):
+            tensor.copy_(values)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Tensor, ...]]:
+        return type(self), tuple(map(torch.clone, self.tensors))  # without what it lies beside
 
     def __getitem__(self, rows: slice) -> Self:
-        return type(self)(self.knots[:, rows], self.low[:, rows], self.high[:, rows])
+        return type(self)(*(tensor[:, rows] for tensor in self.tensors))
 
     def move(self, z: Tensor) -> None:
         """Replace values (H, L) by their displacements T(z) − z."""
