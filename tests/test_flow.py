@@ -188,7 +188,7 @@ def test_frozen_coordinates_stay_bit_equal(condition, seed, entropy):
     rows=st.integers(1, BLOCK),
 )
 def test_same_bits_for_any_threads_and_chunks(condition, seed, m, rows):
-    memory = 4 * BLOCK * (m + 40) + rows * (110 * m + 16 * 40)
+    memory = 4 * BLOCK * (m + 40) + rows * (125 * m + 16 * 40)
     assert chunk_size(memory, m, 40) == rows
     torch.set_num_threads(1)
     one = bits(small_flow(condition, seed), m)

@@ -168,7 +168,7 @@ def chunk_size(memory: int, m: int, n: int) -> int:
     there, the rank in float64); counted here with what the allocator was seen to keep.
     """
     block = 4 * BLOCK * (m + n)
-    return min(max(1, (memory - block) // (110 * m + 16 * n)), BLOCK)
+    return min(max(1, (memory - block) // (125 * m + 16 * n)), BLOCK)
 
 
 @dataclass(frozen=True)
