@@ -9,7 +9,7 @@ from sliceflow import SlicedFlow, Stage
 from sliceflow.distributed import Ranks
 
 KINDS = {
-    "table": lambda rng: (rng.normal(size=(300, 3)) @ rng.normal(size=(3, 3)), 12),
+    "table": lambda rng: (rng.normal(size=(300, 3)) @ rng.normal(size=(3, 3)), 60),
     "images": lambda rng: (
         rng.integers(256, size=(300, 1, 8, 8)).astype(np.uint8),
         [Stage(3, 4), Stage(3, 6, 4), Stage(3, 8, 3, shared=True)],

@@ -28,7 +28,7 @@ def blocks(document):
 
 def prepare(folder):
     """Put into a folder what documents call your own data."""
-    make_photos(folder / "photos", ("cats", "dogs"), 30)
+    make_photos(folder / "photos", ("cats", "dogs"), 30, shape=(8, 6))  # small, to be quick
     columns, species = ("length", "width", "species"), ("setosa", "virginica")
     make_table(folder / "flowers.csv", columns, species, 90)
     (folder / "examples").symlink_to(ROOT / "examples")

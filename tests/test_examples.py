@@ -24,7 +24,7 @@ def numbers(line):
     return [float(word) for word in re.findall(r"-?\d+\.?\d*", line)]
 
 
-@pytest.mark.slow
+@pytest.mark.measures
 def test_it_converges():
     """Within 1.5 of the distance between two fresh samples."""
     lines = run("convergence.py").splitlines()
