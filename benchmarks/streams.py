@@ -1,4 +1,4 @@
-"""Data larger than memory: a fit to 30 GB of images within 2 GB, and as good as one from memory."""
+"""Data larger than memory: a fit to 30 GB of images within 2 GB."""
 
 import json
 import os
@@ -10,16 +10,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from statistics import mean
 
 import numpy as np
 import pyarrow as pa
 from pyarrow.parquet import ParquetWriter
 
 from benchmarks.ledger import ROOT, Figure
-from sliceflow import SlicedFlow
-from sliceflow.data import Images, load, stream
-from sliceflow.reproduce.fits import PART, Judge
+from sliceflow.data import Images, load
 
 GIGABYTES, FILE = 30, 1e9
 """Of all files together, and bytes of one."""
@@ -28,11 +25,10 @@ GROUP = 500
 CAP = 2 * 2**30
 """Bytes of memory that the fit may have, with what the system keeps of the files."""
 CGROUPS = Path("/sys/fs/cgroup")
-SEEDS = 3
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
-    """Yield what a fit to large files takes, and FID of streams and of memory."""
+    """Yield what a fit to large files takes."""
     images = load("cifar10")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -45,7 +41,6 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     yield Figure("stream_wait_share", share, "", f"of its time that a fit waits for data, {about}")
     yield Figure("stream.minutes", told["seconds"] / 60, "min", f"the fit, quick, {about}")
     yield Figure("stream.memory", told["peak"] / 2**30, "GiB", f"most memory of the fit, {about}")
-    yield from same_fid(load("mnist")[: 60_000 // shrink**2], SEEDS if shrink == 1 else 1, shrink)
 
 
 def write_noisy(images: Images, folder: Path, gigabytes: float) -> float:
@@ -99,23 +94,3 @@ def capped(command: list[str]) -> dict:
     finally:
         own.rmdir()
     return json.loads(done.stdout)
-
-
-def same_fid(images: Images, seeds: int, shrink: int) -> Iterator[Figure]:
-    """Yield FID of fits to images in memory, and in a file, over some seeds."""
-    judge, m = Judge(images[: PART // shrink**2]), 2000 // shrink
-    found: dict[str, list[float]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "images.npy")
-        np.save(path, images.pixels)
-        for kind, x in {"memory": images.pixels, "streamed": stream(path)}.items():
-            fits = [
-                SlicedFlow(schedule="quick", n_particles=m, knots=None, random_state=seed).fit(x)
-                for seed in range(seeds)
-            ]
-            found[kind] = [judge.fid_of(fit.particles_) for fit in fits]
-    told = f"mnist, quick, {m:,} particles to {PART // shrink**2:,} images"
-    for kind, fids in found.items():
-        about = f"FID {kind}, mean of {seeds} seeds, {told}"
-        yield Figure(f"stream.fid.{kind}", mean(fids), "", about)
-        yield Figure(f"stream.fid.{kind}.range", max(fids) - min(fids), "", "largest − smallest")
