@@ -81,6 +81,15 @@ def test_all_rows_are_there(save, tmp_path):
     assert {image.tobytes(): label for image, label in zip(x, y, strict=True)} == rows
 
 
+def test_arrays_of_other_labels_are_others(tmp_path):
+    """So that a checkpoint of the one is not gone on with by the other."""
+    pixels, labels = images()
+    one, same, other = (
+        save_npz(tmp_path, pixels, y).blocks.digest() for y in (labels, labels, labels[::-1])
+    )
+    assert one == same != other
+
+
 def table(tmp_path, n=5000):
     """Save a table."""
     rng = np.random.default_rng(0)
