@@ -33,17 +33,17 @@ def part_ends(parts: int, n: int) -> Tensor:
     but none has less than `FEW` of them.
     """
     parts = max(2, min(parts, n // FEW))
-    angles = torch.linspace(0, math.pi / 2, parts + 1, dtype=torch.float64)
-    shares, least = angles.sin().square().diff(), min(FEW / n, 1 / parts)
+    # by NumPy: if two threads ask PyTorch for its first sines at once, last bits may differ
+    shares = np.diff(np.sin(np.linspace(0, math.pi / 2, parts + 1)) ** 2)
+    least = min(FEW / n, 1 / parts)
     for j in range(parts // 2 + 1):  # so many at either end have the least
         middle = shares[j : parts - j]
         middle = middle * (1 - 2 * j * least) / middle.sum()
         if (middle >= least).all():
             break
-    tail = middle.new_full((j,), least)
-    ends = torch.nn.functional.pad(torch.cat([tail, middle, tail]).cumsum(0), (1, 0))
+    ends = np.cumsum([0.0, *[least] * j, *middle, *[least] * j])
     ends[-1] = 1
-    return ends
+    return torch.from_numpy(ends)
 
 
 @dataclass(frozen=True, eq=False)
