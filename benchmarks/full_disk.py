@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.kills import AT_ONCE, GLANCE, is_writing, model_of, start_fit
+from benchmarks.kills import AT_ONCE, WRITES, model_of, start_fit, wait_for_writes
 from benchmarks.ledger import Figure
 from sliceflow.data import load
 
@@ -48,7 +47,7 @@ def told_to_end(folder: Path, rng: np.random.Generator) -> bytes:
     with tempfile.TemporaryDirectory(dir=folder) as name:
         checkpoints = Path(name, "checkpoints")
         process = start_fit(checkpoints, Path(name, "unused.zip"))
-        wait_for_writes(process, checkpoints, int(rng.integers(1, 50)))
+        wait_for_writes(process, checkpoints, int(rng.integers(2, WRITES)))
         process.terminate()
         if process.wait() == 0:  # it had ended: try again
             return told_to_end(folder, rng)
@@ -65,16 +64,6 @@ def on_a_full_disk(folder: Path, rng: np.random.Generator) -> bytes:
             assert any("no checkpoint could be written" in line for line in process.stderr)
             process.kill()
         return model_of(disk / "checkpoints", disk.with_suffix(".zip"))
-
-
-def wait_for_writes(process: subprocess.Popen, checkpoints: Path, number: int) -> None:
-    """Wait until a checkpoint is being written for the so manyth time, or the process ends."""
-    was = False
-    while number and process.poll() is None:
-        time.sleep(GLANCE)
-        now = is_writing(checkpoints)
-        number -= now and not was
-        was = now
 
 
 @contextmanager

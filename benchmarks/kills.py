@@ -16,6 +16,8 @@ from benchmarks.ledger import ROOT, Figure
 from sliceflow.data import load
 
 KILLS, IN_A_WRITE = 200, 50
+WRITES, LATER = 50, 0.2
+"""A fit is killed after one of so many checkpoints, and up to so many seconds: a step or two."""
 AT_ONCE = 2
 GLANCE = 0.001
 """Seconds between two looks at a folder: a checkpoint takes much longer to be written."""
@@ -27,11 +29,12 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     kills, in_a_write = KILLS // shrink**2, max(1, IN_A_WRITE // shrink**2)
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(AT_ONCE) as pool:
         folder = Path(name)
-        whole, between = timed_fit(folder)
+        whole = model_of(folder / "whole", folder / "whole.zip")
+        assert whole  # or fits that fail would be equal to it
 
         def one(number: int) -> tuple[bool, bool]:
             here, rng = folder / str(number), np.random.default_rng(number)
-            written = kill(here, rng, between, number < in_a_write)
+            written = kill(here, rng, number < in_a_write)
             return written, model_of(here, here.with_suffix(".zip")) == whole
 
         written, same = map(sum, zip(*pool.map(one, range(kills)), strict=True))
@@ -55,33 +58,28 @@ def model_of(checkpoints: Path, out: Path) -> bytes:
     return out.read_bytes() if start_fit(checkpoints, out).wait() == 0 else b""
 
 
-def timed_fit(folder: Path) -> tuple[bytes, tuple[float, float]]:
-    """Return the model of a fit that nobody kills, and the seconds of its first and last write."""
-    out, seen = folder / "timed.zip", []
-    started, process = time.perf_counter(), start_fit(folder / "timed", out)
-    while process.poll() is None:
-        time.sleep(GLANCE)
-        if is_writing(folder / "timed"):
-            seen.append(time.perf_counter() - started)
-    assert process.returncode == 0
-    return out.read_bytes(), (seen[0], seen[-1])
-
-
 def is_writing(checkpoints: Path) -> bool:
     """Whether there is a checkpoint that is not whole yet."""
     return any(checkpoints.glob("*.part"))
 
 
-def kill(
-    checkpoints: Path, rng: np.random.Generator, between: tuple[float, float], in_a_write: bool
-) -> bool:
-    """Kill a fit, if asked for in its next write; return whether in one."""
-    process = start_fit(checkpoints, checkpoints.with_suffix(".unused"))
-    time.sleep(rng.uniform(*between))
-    while in_a_write and process.poll() is None and not is_writing(checkpoints):
+def wait_for_writes(process: subprocess.Popen, checkpoints: Path, number: int) -> None:
+    """Wait until a checkpoint is being written for the so manyth time, or the process ends."""
+    was = False
+    while number and process.poll() is None:
         time.sleep(GLANCE)
+        now = is_writing(checkpoints)
+        number -= now and not was
+        was = now
+
+
+def kill(checkpoints: Path, rng: np.random.Generator, in_a_write: bool) -> bool:
+    """Kill a fit in a write, or at any moment after it; return whether in one."""
+    process = start_fit(checkpoints, checkpoints.with_suffix(".unused"))
+    wait_for_writes(process, checkpoints, int(rng.integers(2, WRITES)))
+    time.sleep(0 if in_a_write else rng.uniform(0, LATER))
     process.kill()
     if process.wait() == -signal.SIGKILL:
         return is_writing(checkpoints)
     shutil.rmtree(checkpoints)  # it had ended: try again
-    return kill(checkpoints, rng, between, in_a_write)
+    return kill(checkpoints, rng, in_a_write)
