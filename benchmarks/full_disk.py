@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.kills import AT_ONCE, WRITES, model_of, start_fit, wait_for_writes
+from benchmarks.kills import AT_ONCE, fit_in_a_write, model_of, start_fit, whole_model
 from benchmarks.ledger import Figure
 from sliceflow.data import load
 
@@ -25,8 +25,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     tries = max(1, TRIES // shrink**2)
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(AT_ONCE) as pool:
         folder = Path(name)
-        whole = model_of(folder / "whole", folder / "whole.zip")
-        assert whole  # or fits that fail would be equal to it
+        whole = whole_model(folder)
 
         def ok(spoiled: Callable[[Path, np.random.Generator], bytes]) -> int:
             seeds = map(np.random.default_rng, range(tries))
@@ -46,8 +45,7 @@ def told_to_end(folder: Path, rng: np.random.Generator) -> bytes:
     """Return the model of a fit that was sent SIGTERM in a write, and went on from there."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
         checkpoints = Path(name, "checkpoints")
-        process = start_fit(checkpoints, Path(name, "unused.zip"))
-        wait_for_writes(process, checkpoints, int(rng.integers(2, WRITES)))
+        process = fit_in_a_write(checkpoints, rng)
         process.terminate()
         if process.wait() == 0:  # it had ended: try again
             return told_to_end(folder, rng)

@@ -29,8 +29,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     kills, in_a_write = KILLS // shrink**2, max(1, IN_A_WRITE // shrink**2)
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(AT_ONCE) as pool:
         folder = Path(name)
-        whole = model_of(folder / "whole", folder / "whole.zip")
-        assert whole  # or fits that fail would be equal to it
+        whole = whole_model(folder)
 
         def one(number: int) -> tuple[bool, bool]:
             here, rng = folder / str(number), np.random.default_rng(number)
@@ -58,25 +57,33 @@ def model_of(checkpoints: Path, out: Path) -> bytes:
     return out.read_bytes() if start_fit(checkpoints, out).wait() == 0 else b""
 
 
+def whole_model(folder: Path) -> bytes:
+    """Return the file that a fit ends with which nobody stops."""
+    model = model_of(folder / "whole", folder / "whole.zip")
+    assert model  # or fits that fail would be equal to it
+    return model
+
+
 def is_writing(checkpoints: Path) -> bool:
     """Whether there is a checkpoint that is not whole yet."""
     return any(checkpoints.glob("*.part"))
 
 
-def wait_for_writes(process: subprocess.Popen, checkpoints: Path, number: int) -> None:
-    """Wait until a checkpoint is being written for the so manyth time, or the process ends."""
-    was = False
+def fit_in_a_write(checkpoints: Path, rng: np.random.Generator) -> subprocess.Popen:
+    """Start a fit; return it when it writes its second checkpoint or a later one, or has ended."""
+    process = start_fit(checkpoints, checkpoints.with_suffix(".unused"))
+    number, was = rng.integers(2, WRITES), False
     while number and process.poll() is None:
         time.sleep(GLANCE)
         now = is_writing(checkpoints)
         number -= now and not was
         was = now
+    return process
 
 
 def kill(checkpoints: Path, rng: np.random.Generator, in_a_write: bool) -> bool:
     """Kill a fit in a write, or at any moment after it; return whether in one."""
-    process = start_fit(checkpoints, checkpoints.with_suffix(".unused"))
-    wait_for_writes(process, checkpoints, int(rng.integers(2, WRITES)))
+    process = fit_in_a_write(checkpoints, rng)
     time.sleep(0 if in_a_write else rng.uniform(0, LATER))
     process.kill()
     if process.wait() == -signal.SIGKILL:
