@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from benchmarks.ledger import Figure
 from benchmarks.offline import quick_fit, saved
-from sliceflow import FlowModel, SlicedFlow
+from sliceflow import FlowModel, Plan
 from sliceflow.flow import Precision
 from sliceflow.reproduce.fits import PART, Judge
 
@@ -15,6 +15,7 @@ SAMPLES = 1000
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield FID of offline samples and megabytes for each number of knots and of bits."""
     fitted, images, _ = quick_fit("mnist", 10_000 // shrink**2, shrink)
+    plan = fitted.plan(images.pixels, images.labels)
     real, y = images[: PART // shrink**2], fitted.conditions_[: SAMPLES // shrink]
     fid = Judge(real).fid_of
     about = f"{len(y):,} samples to {len(real):,} images, MNIST by class, quick"
@@ -22,7 +23,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     yield Figure("precision.batched", batched, "", f"FID of the fit's particles, {about}")
     for knots in (16, 32, 64, 128, 256) if shrink == 1 else (16,):
         for bits in (16, 32):
-            model = recorded(fitted, Precision(knots, bits))
+            model = recorded(plan, Precision(knots, bits))
             what = (
                 f"{knots} knots of {bits} bits: FID of offline samples, {megabytes(model):.0f} MB"
             )
@@ -30,12 +31,12 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
             yield Figure(f"precision.{knots}.{bits}", value, "", f"{what}, {about}")
 
 
-def recorded(fitted: SlicedFlow, precision: Precision) -> FlowModel:
-    """Run the flow of a fit once more, and record it."""
-    flow = replace(fitted.flow_, precision=precision)
-    state = flow.run(flow.start(len(fitted.particles_)))
-    model = fitted.model_
-    return FlowModel.of(flow, state, model.scaling, model.kind, model.classes)
+def recorded(plan: Plan, precision: Precision) -> FlowModel:
+    """Run a fit once more, and record it."""
+    plan = replace(plan, flow=replace(plan.flow, precision=precision))
+    model = plan.model(plan.run())
+    assert model is not None
+    return model
 
 
 def megabytes(model: FlowModel) -> float:

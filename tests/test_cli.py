@@ -118,10 +118,13 @@ def test_samples_given_a_column(place):
     assert set(load_csv(Path("u.csv")).column("v")) == {1.5}
 
 
-def test_the_same_command_gives_the_same_samples(place):
-    for name in ("one.npz", "two.npz"):
-        main(["sample", "runs/photos", "--n", "4", "--out", name])
-    assert (np.load("one.npz")["images"] == np.load("two.npz")["images"]).all()
+def test_the_same_seed_gives_the_same_samples(place):
+    drawn = []
+    for seed in (["--seed", "3"], ["--seed", "3"], [], []):
+        main(["sample", "runs/photos", "--n", "4", "--out", "some.npz", *seed])
+        drawn.append(np.load("some.npz")["images"])
+    assert (drawn[0] == drawn[1]).all()
+    assert not (drawn[2] == drawn[3]).all()
 
 
 def test_inpainting_keeps_what_is_given(place):

@@ -11,6 +11,7 @@ ROOMS = [
     "_parameters",
     "_validation",
     "_scaling",
+    "_support",
     "_random",
     "_threads",
     "_memory",

@@ -1,6 +1,7 @@
 """Streams: the rows that files hold, drawn evenly, and ready when they are asked for."""
 
 import io
+import pickle
 import tarfile
 
 import numpy as np
@@ -199,3 +200,29 @@ def test_a_folder_is_loaded_or_streamed_alike(tmp_path):
     x, y = data.draw(np.random.default_rng(0), N)
     assert sorted(map(bytes, x)) == sorted(map(bytes, whole.pixels))
     assert sorted(y) == sorted(np.array(whole.classes)[whole.labels])
+
+
+def save_numbers(folder, y):
+    """Write 700 rows of two columns x, and columns y, and return them as a stream."""
+    x = np.random.default_rng(0).normal(size=(N, 2))
+    np.savez(folder / "numbers.npz", x=x, labels=y)
+    return stream(folder / "numbers.npz")
+
+
+def test_conditions_have_the_shape_of_y(tmp_path):
+    y = np.random.default_rng(1).normal(size=(N, 2))
+    model = SlicedFlow(schedule=2, random_state=0).fit(save_numbers(tmp_path, y))
+    assert model.conditions_.shape == (N, 2)
+
+
+def test_numbers_that_are_alike_in_a_batch(tmp_path):
+    """A batch of few rows may have one value of y alone, which is no reason to end."""
+    y = np.where(np.arange(N) == 0, 0.5, 0.25)
+    SlicedFlow(schedule=3, batch_size=8, random_state=0).fit(save_numbers(tmp_path, y))
+
+
+def test_a_fit_to_a_stream_can_be_pickled(tmp_path):
+    y = np.random.default_rng(1).normal(size=N)
+    model = SlicedFlow(schedule=2, random_state=0).fit(save_numbers(tmp_path, y))
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(*(m.sample(5, 0.0, random_state=0) for m in (again, model)))

@@ -49,7 +49,15 @@ BAD_DATA = {
     "mixed labels": (X, np.array(["a", 1] * 15, dtype=object), "missing values or labels of sev"),
     "missing numbers": (X, np.array([1.0, None] * 15, dtype=object), "NaN: drop or fill"),
     "dates in y": (X, np.arange(30).astype("M8[D]"), "give strings or integers"),
-    "labels in columns": (X, np.stack([Y, Y], axis=1), r"y\[:, 0\]"),
+    "labels in columns": (X, np.stack([Y, Y], axis=1), r'y\[:, 0\], or y_type="numbers"'),
+    "too many labels": (np.arange(2002.0)[:, None], np.arange(2002).astype(str), "put rare ones"),
+    "masked": (np.ma.masked_less(X, 0), None, r"masked values: fill .* x\.filled\(\)"),
+    "masked y": (X, np.ma.masked_equal(Y, 0), "y has masked values"),
+    "beyond 2**53": (np.array([[2**60], [2**60 + 1]]), None, "beyond 2.*subtract"),
+    "channels last": (np.zeros((9, 8, 8, 3), np.uint8), None, r"x\.transpose\(0, 3, 1, 2\)"),
+    "channels last, grey": (torch.zeros(9, 8, 8, 1), None, r"x\.permute\(0, 3, 1, 2\)"),
+    "floats of 0 to 255": (np.full((9, 1, 8, 8), 255.0), None, "should have dtype uint8"),
+    "integers of 0 to 255": (np.full((9, 1, 8, 8), 255), None, "dtype int64: give bytes"),
 }
 
 
@@ -75,6 +83,10 @@ BAD_PARAMETERS = {
     "levels of a table": ({"schedule": [Stage(1, 2, 2)]}, "x is a table: leave it out"),
     "amplifier=-1": ({"amplifier": -1}, "finite and >= 0"),
     "amplifier='ten'": ({"amplifier": "ten"}, "must be a number"),
+    "y_type='words'": ({"y_type": "words"}, 'pass "labels", "numbers"'),
+    "bands of Exact": ({"engine": Exact(), "schedule": [Stage(1, band=1)]}, "leave them out"),
+    "shared maps of Exact": ({"engine": Exact(), "schedule": [Stage(1, shared=True)]}, "leave the"),
+    "balanced numbers": ({"balanced": True, "y_type": "numbers"}, "balanced=True is for labels"),
     "fixed_directions='no'": ({"fixed_directions": "no"}, "True or False"),
     "entropy=-1": ({"entropy": -1}, "finite and >= 0"),
     "batch_size=1": ({"batch_size": 1}, "pass batch_size=2 or more"),
@@ -141,6 +153,13 @@ def test_bad_masks(mask, y, message):
         SlicedFlow(schedule=1, observed=mask).fit(X, y)
 
 
+@pytest.mark.parametrize("parameters", [{"amplifier": 3.0}, {"balanced": True}], ids=str)
+@pytest.mark.parametrize("observed", [None, np.array([True, False, False])], ids=["none", "some"])
+def test_what_needs_y_is_refused_without_it(parameters, observed):
+    with pytest.raises(ValueError, match="leave it out"):
+        SlicedFlow(schedule=1, observed=observed, **parameters).fit(X)
+
+
 def test_level_larger_than_the_image():
     with pytest.raises(ValueError, match="at most 6"):
         SlicedFlow(schedule=[Stage(1, 7, 3)]).fit(IMAGES)
@@ -148,6 +167,11 @@ def test_level_larger_than_the_image():
 
 def fitted(y=None, **parameters):
     return SlicedFlow(schedule=1, random_state=0, **parameters).fit(X, y)
+
+
+def fitted_bytes():
+    images = RNG.integers(256, size=(10, 1, 6, 6), dtype=np.uint8)
+    return SlicedFlow(schedule=1, observed="left").fit(images)
 
 
 MASK = np.array([True, False, False])
@@ -166,6 +190,8 @@ BAD_SAMPLES = {
     "NaN in columns": (fitted(X[:, :2]), 3, [1.0, np.nan], "NaN"),
     "no rows": (fitted(observed=MASK), 3, None, "pass y, whole rows"),
     "short rows": (fitted(observed=MASK), 3, [1.0, 2.0], r"one of shape \(3,\) for all"),
+    "no bytes": (fitted_bytes(), 3, np.full((1, 6, 6), 0.5), "whole numbers, 0 to 255"),
+    "too bright": (fitted_bytes(), 3, np.full((1, 6, 6), 256), "whole numbers, 0 to 255"),
     "NaN in rows": (fitted(observed=MASK), 3, [np.nan, 2.0, 3.0], "where observed, contains NaN"),
 }
 

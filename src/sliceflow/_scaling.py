@@ -6,6 +6,9 @@ from typing import Self
 import torch
 from torch import Tensor
 
+AT_ONCE = 64
+"""Coordinates that are scaled at a time."""
+
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
@@ -30,8 +33,17 @@ class Scaling:
         return cls(shift, scale)
 
     def forward(self, z: Tensor) -> Tensor:
-        """Return z in its own units, as float32."""
-        return (z - self.shift.to(z)).div_(self.scale.to(z)).float()
+        """Return z in its own units, as float32.
+
+        Some coordinates at a time in float64: what is large and far from zero keeps its digits, and
+        all of z in float64 would take twice its memory.
+        """
+        scaled = torch.empty(z.shape, dtype=torch.float32, device=z.device)
+        for first in range(0, len(z), AT_ONCE):
+            some = slice(first, first + AT_ONCE)
+            shift, scale = self.shift[some].to(z.device), self.scale[some].to(z.device)
+            scaled[some] = (z[some].double() - shift) / scale
+        return scaled
 
     def back(self, z: Tensor) -> Tensor:
         """Return z in the units of the data, as float64."""

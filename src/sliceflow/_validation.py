@@ -1,6 +1,7 @@
 """Checks at the door: what is wrong, and how to mend it. Nothing below the door checks again."""
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,6 +11,18 @@ from torch import Tensor
 
 LARGEST = 1e18
 """Sums of squares of such numbers are still finite in float32."""
+
+EXACT = 2**53
+"""Whole numbers beyond this cannot be told from their neighbours in float64."""
+
+BRIGHTEST = 16.0
+"""Images of floats are of about −1 to 1, or standardised. Beyond this they are something else."""
+
+MOST_LABELS = 100
+"""Whole numbers are labels if there are at most this many different ones."""
+
+MOST_CLASSES = 1000
+"""A label is a one-hot vector: with more classes than this, it would outgrow x."""
 
 
 @dataclass(frozen=True)
@@ -21,17 +34,21 @@ class Kind:
 
     @classmethod
     def of(cls, x: Any) -> Self:
-        """Return the kind of ``x``: bytes if it is images of bytes, of other integers float32."""
-        if is_bytes(x):
-            return cls(torch.uint8, x.device if isinstance(x, Tensor) else None)
+        """Return the kind of ``x``."""
         if isinstance(x, Tensor):
-            return cls(x.dtype if x.is_floating_point() else torch.float32, x.device)
-        floats = {"e": torch.float16, "d": torch.float64, "g": torch.float64}
-        return cls(floats.get(np.asarray(x).dtype.char, torch.float32), None)
+            return cls(x.dtype, x.device)
+        dtype = np.asarray(x).dtype.newbyteorder("=")
+        if dtype.kind not in "biuf" or dtype.char == "g":  # objects, and long doubles
+            dtype = np.dtype(np.float64)
+        return cls(torch.from_numpy(np.empty(0, dtype)).dtype, None)
 
     def back(self, x: Tensor) -> Any:
-        """Return ``x`` as such an array."""
-        x = x.round().clamp(0, 255) if self.dtype == torch.uint8 else x
+        """Return ``x`` as such an array: whole numbers are rounded, and stay within their type."""
+        if self.dtype == torch.bool:
+            x = x > 0.5
+        elif not self.dtype.is_floating_point:
+            limits = torch.iinfo(self.dtype)
+            x = x.round().clamp(max(limits.min, -EXACT), min(limits.max, EXACT))
         x = x.to(self.device or "cpu", self.dtype).contiguous()
         return x.numpy() if self.device is None else x
 
@@ -52,10 +69,14 @@ def check_numbers(x: Any, name: str) -> Tensor:
         if x.layout != torch.strided:
             raise TypeError(f"{name} is sparse: a dense tensor is required, pass {name}.to_dense()")
         values = x.detach()
+        if not x.is_floating_point() and not x.is_complex():
+            _check_exact(values.cpu().numpy(), name)
         if x.dtype != torch.float32 and not x.is_complex():
             values = values.to(torch.float32 if x.element_size() <= 2 else torch.float64)
     else:
         array = _numeric_array(x, name)
+        if array.dtype.kind in "iu":
+            _check_exact(array, name)
         wide = np.result_type(array, np.float32)
         values = torch.from_numpy(np.array(array, dtype=np.float64 if wide.char == "g" else wide))
     if values.is_complex():
@@ -81,7 +102,32 @@ def check_rows(x: Any, name: str = "x") -> Tensor:
             f"{name} has {values.ndim} dimensions: give a table (n, d) or images (n, C, h, w)"
         )
     check_finite(values, name)
+    if values.ndim == 4:
+        _check_images(x, values, name)
     return values
+
+
+def _check_images(x: Any, values: Tensor, name: str) -> None:
+    """Refuse images whose channels are last, or whose values are neither bytes nor brightness."""
+    _, channels, _, width = values.shape
+    if channels > 4 >= width:
+        axes = "permute" if isinstance(x, Tensor) else "transpose"
+        raise ValueError(
+            f"{name} has shape {tuple(values.shape)}: channels come first, as (n, C, h, w). Pass "
+            f"{name}.{axes}(0, 3, 1, 2)"
+        )
+    if is_bytes(x):
+        return
+    if not Kind.of(x).dtype.is_floating_point:
+        raise ValueError(
+            f"{name} is images of dtype {getattr(x, 'dtype', 'int')}: give bytes from 0 to 255 "
+            f"(uint8), or floats of about -1 to 1"
+        )
+    if values.numel() and values.abs().max() > BRIGHTEST:
+        raise ValueError(
+            f"{name} is images of floats up to {values.abs().max():.4g}: bytes from 0 to 255 "
+            f"should have dtype uint8; bring other values to about -1 to 1"
+        )
 
 
 def check_training_rows(x: Any) -> Tensor:
@@ -127,22 +173,50 @@ def check_finite(values: Tensor, name: str) -> None:
         raise ValueError(f"{name} has values beyond {LARGEST:g}, too large for float32: rescale it")
 
 
-def is_columns(y: Any) -> bool:
-    """Return whether y is columns of numbers, not labels: whether it is floats."""
-    if isinstance(y, Tensor):
-        return y.is_floating_point() or y.is_complex()
-    y = np.asarray(y)
-    return y.dtype.kind in "fc" or (y.dtype == object and any(isinstance(v, float) for v in y.flat))
+def are_labels(y: Any, y_type: str | None = None) -> bool:
+    """Return whether y is labels or, if not, numbers. This is the one rule for it.
+
+    Words and truth values are labels. One column of whole numbers is labels if there are at most
+    `MOST_LABELS` different ones, each there twice on average. All else is numbers. ``y_type``
+    overrides the rule.
+    """
+    if y_type is not None:
+        if y_type not in ("labels", "numbers"):
+            raise ValueError(f'y_type={y_type!r}: pass "labels", "numbers" or None')
+        return y_type == "labels"
+    y = _array(y)
+    kind = str(y.dtype.kind)
+    if kind not in "iuf":
+        return kind != "c" and not any(isinstance(value, float) for value in y.flat)
+    if y.ndim != 1 and y.shape[1:] != (1,):
+        return kind != "f"  # of whole numbers in several columns, `check_labels` asks what they are
+    if kind == "f" and not (np.isfinite(y) & (y == np.floor(y))).all():
+        return False
+    n_different = len(np.unique(y))
+    if n_different <= min(MOST_LABELS, max(2, len(y) // 2)):
+        return True
+    if kind != "f":
+        warnings.warn(
+            f"y has {n_different:,} different whole numbers: they are read as numbers, not as "
+            'labels. Pass y_type="numbers" or y_type="labels" to say what they are.',
+            stacklevel=4,
+        )
+    return False
 
 
 def check_columns(y: Any, n: int) -> Tensor:
-    """Return the columns of n rows, with shape (l, n)."""
+    """Return the numbers given with n rows, with shape (l, n)."""
     values = check_numbers(y, "y")
     _check_length(values.shape, n)
     if values.numel() == 0:
         raise ValueError(f"y has shape {tuple(values.shape)}, no columns: leave it out")
     check_finite(values, "y")
-    columns = values.cpu().reshape(n, -1).T
+    return values.cpu().reshape(n, -1).T
+
+
+def check_training_columns(y: Any, n: int) -> Tensor:
+    """Return the numbers given with n rows, (l, n), if each column says something about x."""
+    columns = check_columns(y, n)
     if (columns == columns[:, :1]).all(dim=1).any():
         raise ValueError("y has a constant column: it says nothing about x, drop it")
     return columns
@@ -152,20 +226,29 @@ def check_labels(y: Any, n: int) -> tuple[np.ndarray, Tensor]:
     """Return the classes, and the class number of each of n rows."""
     y = _array(y)
     _check_length(y.shape, n)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
     if y.ndim != 1:
         raise ValueError(
             f"labels are one-dimensional but y has shape {y.shape}: pass one column of labels, "
-            "y[:, 0], or y.astype(float) if these are numbers to condition on"
+            'y[:, 0], or y_type="numbers" if these are numbers to condition on'
         )
     objects = y if y.dtype == object else y[:0]
     mixed = len({isinstance(v, str) for v in objects}) > 1
-    if mixed or any(v is None for v in objects) or y.dtype.kind in "mM":
+    if mixed or any(v is None or v != v for v in objects) or y.dtype.kind in "mM":
         raise ValueError(
             "y has missing values or labels of several types: give strings or integers"
         )
+    if y.dtype.kind == "f":
+        check_finite(torch.from_numpy(y.astype(float)), "y")
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y has one class, {classes[0]}: leave y out, or give rows of others")
+    if len(classes) > MOST_CLASSES:
+        raise ValueError(
+            f"y has {len(classes):,} different labels, more than {MOST_CLASSES:,}: put rare ones "
+            'together, or pass y_type="numbers" if they are numbers'
+        )
     return classes, torch.from_numpy(codes)
 
 
@@ -231,16 +314,28 @@ def check_given_labels(y: Any, n: int, classes: np.ndarray) -> Tensor:
     if y is None:
         raise ValueError(f"the model is conditional: pass y, one of {_some(classes)}")
     y = _array(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
     unknown = np.setdiff1d(y, classes)  # before there are n of them: it takes long, and no Ctrl-C
     if len(unknown):
-        raise ValueError(f"y has unknown labels {_some(unknown)}: the model has {_some(classes)}")
+        are_numbers = y.dtype.kind in "iuf" and classes.dtype.kind in "iuf"
+        fix = '. To give any number, fit with y_type="numbers"' if are_numbers else ""
+        raise ValueError(
+            f"y has unknown labels {_some(unknown)}: the model has {_some(classes)}{fix}"
+        )
     return torch.from_numpy(_one_or_each(np.searchsorted(classes, y), n, ()).copy())
 
 
-def check_given_columns(y: Any, n: int, l: int) -> Tensor:
-    """Return the columns of n samples, (l, n), given those of one or of each."""
+def check_given_columns(y: Any, n: int, l: int, names: Sequence[str] = ()) -> Tensor:
+    """Return the columns of n samples, (l, n), given those of one or of each.
+
+    Those of a data frame are found by their names, if they have some.
+    """
     if y is None:
         raise ValueError(f"the model is conditional: pass y, the value(s) of {l} column(s)")
+    if _is_frame(y) and names:
+        _check_names(y, names)
+        y = y[list(names)]
     values = check_numbers(y, "y")
     if l == 1 and values.ndim < 2:
         values = values.reshape(-1, 1)
@@ -248,18 +343,64 @@ def check_given_columns(y: Any, n: int, l: int) -> Tensor:
     return torch.from_numpy(_one_or_each(values.cpu().double().numpy(), n, (l,)).T.copy())
 
 
-def check_given_rows(y: Any, n: int, mask: Tensor) -> Tensor:
-    """Return n float64 particles (d, n) that hold the observed values of one row or of n."""
+def check_given_rows(y: Any, n: int, mask: Tensor, names: Sequence[str] = ()) -> Tensor:
+    """Return n float64 particles (d, n) that hold the observed values of one row or of n.
+
+    Those of a data frame are found by their names, if they have some: it needs no others.
+    """
     if y is None:
         raise ValueError(
             "the model completes rows of x: pass y, whole rows with the observed values in their "
             "places (the others are not read)"
         )
+    if _is_frame(y) and names:
+        y = _placed(y, mask, names)
     values = check_numbers(y, "y")
     rows = _one_or_each(values.cpu().double().numpy(), n, tuple(mask.shape))
     particles = torch.from_numpy(rows.reshape(n, -1).T.copy())
     check_finite(particles[mask.cpu().flatten()], "y, where observed,")
     return particles.nan_to_num()  # what is not observed may be missing
+
+
+def check_given_bytes(particles: Tensor, mask: Tensor) -> None:
+    """Refuse pixels that are no bytes, to a model of bytes."""
+    given = particles[mask.flatten()]
+    if ((given != given.round()) | (given < 0) | (given > 255)).any():
+        raise ValueError("the model has images of bytes: give pixels as whole numbers, 0 to 255")
+
+
+def column_names(frame: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a data frame or series, if it has names."""
+    names = tuple(frame.columns) if _is_frame(frame) else (getattr(frame, "name", None),)
+    return names if all(isinstance(name, str) for name in names) else ()
+
+
+def numbered_names(d: int, l: int) -> tuple[str, ...]:
+    """Return names for d columns of x and l of y that have none."""
+    given = tuple(f"y{i}" for i in range(l)) if l > 1 else ("y",) * l
+    return (*(f"x{i}" for i in range(d)), *given)
+
+
+def _is_frame(x: Any) -> bool:
+    """Return whether x is a data frame, of whatever library."""
+    return hasattr(x, "columns") and hasattr(x, "__getitem__")
+
+
+def _check_names(frame: Any, names: Sequence[str]) -> None:
+    if missing := [name for name in names if name not in frame.columns]:
+        raise ValueError(
+            f"y has no column {', '.join(missing)}: give a data frame with {', '.join(names)}"
+        )
+
+
+def _placed(frame: Any, mask: Tensor, names: Sequence[str]) -> np.ndarray:
+    """Return rows of x with the observed columns of a data frame in their places."""
+    observed = mask.flatten().nonzero().squeeze(1).tolist()
+    _check_names(frame, [names[i] for i in observed])
+    rows = np.full((len(frame), len(mask)), np.nan)
+    for i in observed:
+        rows[:, i] = check_numbers(frame[names[i]], names[i])
+    return rows
 
 
 def check_seed(random_state: Any) -> int:
@@ -316,9 +457,19 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def _check_exact(values: np.ndarray, name: str) -> None:
+    """Refuse whole numbers that float64 cannot tell from their neighbours."""
+    if values.itemsize == 8 and values.size and max(int(values.max()), -int(values.min())) > EXACT:
+        raise ValueError(
+            f"{name} has whole numbers beyond 2**53, which floats cannot hold: subtract their "
+            "least first, or leave them out if they are ids"
+        )
+
+
 def _numeric_array(x: Any, name: str) -> np.ndarray:
     if hasattr(x, "toarray"):
         raise TypeError(f"{name} is sparse: a dense array is required, pass {name}.toarray()")
+    _check_unmasked(x, name)
     array = np.asarray(x)
     if array.dtype.kind in "biufc":
         return array
@@ -331,7 +482,13 @@ def _numeric_array(x: Any, name: str) -> np.ndarray:
         raise type(error)(message) from error
 
 
+def _check_unmasked(x: Any, name: str) -> None:
+    if np.ma.is_masked(x):
+        raise ValueError(f"{name} has masked values: fill them in, {name}.filled(), or drop them")
+
+
 def _array(y: Any) -> np.ndarray:
+    _check_unmasked(y, "y")
     return y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
 
 

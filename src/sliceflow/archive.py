@@ -25,7 +25,7 @@ LABEL, DIGITS = b"sha256:", 64
 CHUNK = 2**20
 
 TENSORS = {
-    **dict.fromkeys(("shift", "scale", "axes"), (torch.float64,)),
+    **dict.fromkeys(("shift", "scale", "axes", "edges", "ends"), (torch.float64,)),
     **dict.fromkeys(("means", "factors", "low", "high"), (torch.float32,)),
     "mask": (torch.bool,),
     "knots": (torch.int16, torch.int32),

@@ -18,10 +18,11 @@ EXAMPLES = 80
 def card_picture(model: FlowModel) -> bytes | None:
     """Return a grid of samples, if the model has images and can be asked for some, as PNG."""
     can_be_asked = type(model.condition) in (Unconditional, Label)
-    if not can_be_asked or model.kind.dtype != torch.uint8 or model.shape[0] > 4:
+    is_picture = len(model.shape) == 3 and model.shape[0] <= 4
+    if not can_be_asked or not is_picture or model.kind.dtype != torch.uint8:
         return None
     y = None if model.classes is None else np.resize(model.classes, EXAMPLES)
-    samples = torch.as_tensor(model.sample(EXAMPLES, y)).cpu().numpy()
+    samples = torch.as_tensor(model.sample(EXAMPLES, y, model.seed)).cpu().numpy()
     file = io.BytesIO()
     draw(grid(samples, columns=min(10, model.condition.l or 10)), 2).save(file, "PNG")
     return file.getvalue()

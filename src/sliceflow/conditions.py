@@ -8,6 +8,7 @@ A condition answers three questions:
 - How are initial conditions drawn? `initial`, from the data, so that p₀(y) = q(y).
 """
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -104,3 +105,11 @@ class Label(Columns):
         """Return x and the class numbers y."""
         x, e = super().split(z)
         return x, e.argmax(dim=0)
+
+
+def given_numbers(condition: Condition, shape: tuple[int, ...]) -> Tensor:
+    """Return which coordinates of joined particles are columns of numbers that are given, (k,)."""
+    d = math.prod(shape)
+    if isinstance(condition, Observed):
+        return torch.arange(0) if len(shape) == 3 else condition.mask.nonzero()[:, 0]
+    return torch.arange(d, d + (0 if isinstance(condition, Label) else condition.l))

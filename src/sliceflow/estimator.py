@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,8 +13,10 @@ from torch import Tensor
 from sliceflow._parameters import Parameters
 from sliceflow._random import Draw, generator
 from sliceflow._scaling import Scaling
+from sliceflow._support import Support
 from sliceflow._validation import (
     Kind,
+    are_labels,
     check_columns,
     check_device,
     check_flag,
@@ -29,11 +31,20 @@ from sliceflow._validation import (
     check_rows,
     check_seed,
     check_shards,
+    check_training_columns,
     check_training_rows,
+    column_names,
     is_bytes,
-    is_columns,
+    numbered_names,
 )
-from sliceflow.conditions import Columns, Condition, Label, Observed, Unconditional
+from sliceflow.conditions import (
+    Columns,
+    Condition,
+    Label,
+    Observed,
+    Unconditional,
+    given_numbers,
+)
 from sliceflow.distributed import Group
 from sliceflow.distributed import group as group_of
 from sliceflow.engines import Engine, Exact, Fast
@@ -47,6 +58,9 @@ from sliceflow.transport import KNOTS
 
 PROBED = 10_000
 """Rows of a stream from which units, labels and their shares are found out."""
+
+OF_LABELS, OF_NUMBERS = 10.0, 1.0
+"""ξ by default. For numbers, 10 would make z almost y alone: x would follow single rows."""
 
 MOST_STREAMED = 10_000
 """Particles, and rows that a step sees of a stream, by default."""
@@ -76,9 +90,12 @@ class SlicedFlow(Parameters):
         the covariance of the data, of each class if there are labels. By default 1 for tables,
         "gaussian" for colour images, and 0.01 for grey ones, but 1 if part of them is observed:
         what is observed must not outweigh the noise, or all samples given it would be alike.
-    amplifier : float
-        ξ: how much y weighs. The paper uses 10 for labels; 0 ignores y, and too much hurts where
-        there are few rows.
+    y_type : "labels", "numbers" or None
+        What y is. By default words, truth values, and one column of whole numbers are labels, if
+        there are at most 100 different ones and each occurs twice on average; all else is numbers.
+    amplifier : float, optional
+        ξ: how much y weighs. By default 10 for labels, as in the paper, and 1 for numbers; 0
+        ignores y, and too much hurts where there are few rows.
     balanced : bool
         Whether all labels are to have equally many particles; by default as in the data.
     observed : bool array of the shape of one row of x, or the name of a half, optional
@@ -122,14 +139,14 @@ class SlicedFlow(Parameters):
         Their labels or columns, which follow those of the data.
     classes_ : array or None
         The labels that occur in y, if it is labels.
-    flow_ : Flow
-        The flow, ready to be run again.
     model_ : FlowModel or None
         The recorded flow, which needs no data to be sampled from.
     seed_ : int
         The seed used.
     n_features_in_ : int
         The number of values in a row of x.
+    feature_names_in_ : array
+        The names of the columns of x, if it is a data frame whose names are strings.
 
     Examples
     --------
@@ -150,7 +167,8 @@ class SlicedFlow(Parameters):
         schedule: int | str | Sequence[Stage] | None = None,
         engine: Engine | None = None,
         start: float | str | None = None,
-        amplifier: float = 10.0,
+        y_type: str | None = None,
+        amplifier: float | None = None,
         balanced: bool = False,
         observed: Any = None,
         entropy: float = 0.0,
@@ -169,6 +187,7 @@ class SlicedFlow(Parameters):
         self.schedule = schedule
         self.engine = engine
         self.start = start
+        self.y_type = y_type
         self.amplifier = amplifier
         self.balanced = balanced
         self.observed = observed
@@ -193,18 +212,17 @@ class SlicedFlow(Parameters):
             Rows of a table, with any units, or images: bytes from 0 to 255, which come back as
             bytes, or values of about −1 to 1. A `sliceflow.data.stream` has both x and y.
         y : array or tensor, (n,) or (n, l), optional
-            What to condition on: labels if integers, booleans or strings; columns if floats.
+            What to condition on: labels or numbers; see ``y_type``.
         """
         plan = self.plan(x, y)
         minutes = check_number("checkpoint_minutes", self.checkpoint_minutes, positive=False)
         state = plan.run((), self.checkpoints, minutes, self.verbose)
         # Set only now: a fit that fails leaves a fitted model as it was.
-        self.flow_, self.classes_, self.seed_ = plan.flow, plan.classes, plan.flow.seed
+        self.classes_, self.seed_ = plan.classes, plan.flow.seed
         self.n_features_in_ = math.prod(plan.flow.shape)
         self.model_ = plan.model(state)
-        self.particles_, conditions = plan.samples(state)
-        shape = (-1, *np.shape(y)[1:])
-        self.conditions_ = None if conditions is None else conditions.reshape(shape)
+        self.particles_, self.conditions_ = plan.samples(state)
+        self._set_feature_names(column_names(x))
         return self
 
     def plan(self, x: Any, y: Any = None) -> Plan:
@@ -225,17 +243,20 @@ class SlicedFlow(Parameters):
         shape = tuple(rows.shape[1:])
         condition, y_rows, classes = self._condition(shape, len(rows), y)
         z = condition.join(rows.cpu().flatten(1).T, y_rows)
+        support = Support.of(z, given_numbers(condition, shape))
+        z = support.clip(z)
         pixels = torch.arange(len(z)) < (math.prod(shape) if is_bytes(x) else 0)
         scaling = Scaling.of(z, _columns(shape, condition), pixels)
         device = check_device(self.device)
-        join = Joining(condition, classes, scaling, int(pixels.sum()), device)
+        join = Joining(condition, classes, support, scaling, int(pixels.sum()), device)
         if stream is None:
             targets: Sequence[Target] = self._targets(scaling.forward(z), join, seed, group)
         else:
             targets = self._streamed(stream, scaling.forward(z), join, group)
         flow = self._flow(targets, condition, shape, seed, group)
-        y_kind = None if y is None else Kind.of(y)
-        return Plan(flow, m, n, scaling, Kind.of(x), y_kind, classes, _names(x, y))
+        kinds = Kind.of(x), None if y is None else Kind.of(y)
+        names = _names(x, y, math.prod(shape))
+        return Plan(flow, m, n, support, scaling, *kinds, np.shape(y)[1:], classes, names)
 
     def sample(self, n: int, y: Any = None, random_state: Any = None) -> Any:
         """Return n new samples of x, given y if the model is conditional.
@@ -246,16 +267,24 @@ class SlicedFlow(Parameters):
             How many.
         y : label, columns, or row of x, or n of them
             The condition, one for all samples or one for each. Of rows of x only the observed
-            coordinates are read (the others may be NaN), and they come back as they are.
+            coordinates are read (the others may be NaN), and they come back as they are. The
+            columns of a data frame are found by name. A number beyond the data counts as the
+            nearest that the data has, with a warning.
         random_state : int, NumPy generator or None
-            The seed of these samples. By default that of the fit, so that the same call gives
-            the same samples.
+            The seed of these samples: the same one gives the same samples. By default each call
+            gives new ones.
         """
         if not hasattr(self, "model_"):
             raise ValueError("this SlicedFlow is not fitted: call fit(x) or fit(x, y) first")
         if self.model_ is None:
             raise ValueError("this fit was not recorded: pass knots=64 and fit again to sample")
         return self.model_.sample(n, y, random_state, self.verbose)
+
+    def _set_feature_names(self, names: tuple[str, ...]) -> None:
+        """Have them only if there are some, as scikit-learn does."""
+        self.__dict__.pop("feature_names_in_", None)
+        if names:
+            self.feature_names_in_ = np.array(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this estimator takes. Only scikit-learn calls it."""
@@ -345,31 +374,40 @@ class SlicedFlow(Parameters):
         self, shape: tuple[int, ...], n: int, y: Any
     ) -> tuple[Condition, Tensor | None, np.ndarray | None]:
         """Choose the condition by what is given; return it, y for it to join, and the classes."""
-        amplifier = check_number("amplifier", self.amplifier, positive=False)
+        if self.amplifier is not None and (y is None or self.observed is not None):
+            raise ValueError("amplifier weighs y, and there is none: leave it out, or give y")
+        if self.balanced and (y is None or not are_labels(y, self.y_type)):
+            raise ValueError("balanced=True is for labels, and y has none: leave it out")
         if self.observed is not None:
             if y is not None:
                 raise ValueError("observed and y are two conditions: give one of them")
             return Observed(check_mask(self.observed, shape)), None, None
         if y is None:
             return Unconditional(), None, None
-        if is_columns(y):
-            columns = check_columns(y, n)
-            return Columns(len(columns), amplifier), columns, None
+        if not are_labels(y, self.y_type):
+            columns = check_training_columns(y, n)
+            return Columns(len(columns), self._amplifier(OF_NUMBERS)), columns, None
         classes, codes = check_labels(y, n)
-        return Label(len(classes), amplifier), codes, classes
+        return Label(len(classes), self._amplifier(OF_LABELS)), codes, classes
+
+    def _amplifier(self, default: float) -> float:
+        given = default if self.amplifier is None else self.amplifier
+        return check_number("amplifier", given, positive=False)
 
     def _stages(self, shape: tuple[int, ...]) -> tuple[Stage, ...]:
         """Return the schedule as stages, if they fit the shape of x."""
         schedule = "standard" if self.schedule is None else self.schedule
+        is_exact = isinstance(self.engine, Exact)
         if isinstance(schedule, str):
-            return by_name(check_preset(schedule, PRESETS), shape)
+            stages = by_name(check_preset(schedule, PRESETS), shape)
+            return tuple(replace(stage, band=None) for stage in stages) if is_exact else stages
         if isinstance(schedule, Stage):
             raise TypeError(f"schedule={schedule} is one stage: put it in a list")
         if not isinstance(schedule, Sequence):
             return (Stage(check_integer("schedule", schedule, 1)),)
         if not schedule:
             raise ValueError("schedule is empty: give a number of steps or at least one Stage")
-        return tuple(_checked(stage, shape) for stage in schedule)
+        return tuple(_checked(stage, shape, is_exact) for stage in schedule)
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,6 +416,7 @@ class Joining:
 
     condition: Condition
     classes: np.ndarray | None
+    support: Support
     scaling: Scaling
     n_pixels: int
     device: torch.device
@@ -389,7 +428,7 @@ class Joining:
             given = check_given_labels(y, len(rows), self.classes)
         elif self.condition.l:
             given = check_columns(y, len(rows))
-        z = self.condition.join(rows.flatten(1).T, given)
+        z = self.support.clip(self.condition.join(rows.flatten(1).T, given))
         return self.scaling.forward(z).to(self.device)
 
     def labels(self, z: Tensor) -> np.ndarray:
@@ -397,20 +436,24 @@ class Joining:
         return _strata(z, self.condition)
 
 
-def _checked(stage: Any, shape: tuple[int, ...]) -> Stage:
-    """Return what a schedule holds, if it is a stage that x of this shape has."""
+def _checked(stage: Any, shape: tuple[int, ...], is_exact: bool) -> Stage:
+    """Return what a schedule holds, if it is a stage that x of this shape and the engine have."""
     if not isinstance(stage, Stage):
         raise TypeError(f"schedule holds {stage!r}: give Stage(steps, resolution, patch)")
+    if is_exact and (stage.band is not None or stage.shared):
+        raise ValueError(f"{stage} has a band or shared maps: leave them out for Exact()")
     check_resolution(stage.resolution, shape)
     return stage
 
 
-def _names(x: Any, y: Any) -> tuple[str, ...]:
-    """Return the names of the columns of a data frame x and, after them, of y, if it has some."""
-    given = () if y is None else getattr(y, "columns", (getattr(y, "name", "y"),))
-    names = (*getattr(x, "columns", ()), *given)
-    is_named = hasattr(x, "columns") and all(isinstance(name, str) for name in names)
-    return names if is_named else ()
+def _names(x: Any, y: Any, d: int) -> tuple[str, ...]:
+    """Return the names of d columns of x and, after them, of y, if either has names."""
+    l = 0 if y is None else math.prod(np.shape(y)[1:])
+    names, given = column_names(x), column_names(y)
+    if not names and not given:
+        return ()
+    numbered = numbered_names(d, l)
+    return (names or numbered[:d]) + (given or numbered[d:])
 
 
 def _columns(shape: tuple[int, ...], condition: Condition) -> Tensor:

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from sliceflow._scaling import Scaling
+from sliceflow._support import Support
 from sliceflow._validation import Kind, check_flag, check_integer, check_number, check_resolution
 from sliceflow.archive import (
     CARD,
@@ -27,7 +28,14 @@ from sliceflow.archive import (
     write,
 )
 from sliceflow.card import card_picture, card_text
-from sliceflow.conditions import Columns, Condition, Label, Observed, Unconditional
+from sliceflow.conditions import (
+    Columns,
+    Condition,
+    Label,
+    Observed,
+    Unconditional,
+    given_numbers,
+)
 from sliceflow.course import Record
 from sliceflow.engines import Engine, Exact, Fast
 from sliceflow.model import FlowModel
@@ -41,7 +49,9 @@ MAPS = ("knots", "low", "high")
 """The tensors of a `PackedMap`."""
 
 FLOATS = (torch.bfloat16, torch.float16, torch.float32, torch.float64)
-DTYPES = {str(dtype): dtype for dtype in (torch.uint8, *FLOATS)}
+INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64)
+UNSIGNED = (torch.uint8, torch.uint16, torch.uint32, torch.uint64)
+DTYPES = {str(dtype): dtype for dtype in (torch.bool, *INTEGERS, *UNSIGNED, *FLOATS)}
 """What data, and so samples, may be."""
 
 
@@ -74,6 +84,9 @@ def _parts(
 ) -> Iterator[tuple[str, bytes]]:
     yield "config.json", as_json(_config(model))
     yield "scaling.safetensors", as_tensors(shift=model.scaling.shift, scale=model.scaling.scale)
+    if len(model.support.given):
+        edges, ends = model.support.edges, model.support.ends
+        yield "support.safetensors", as_tensors(edges=edges, ends=ends)
     if isinstance(model.start, GaussianSampler):
         yield "start.safetensors", as_tensors(means=model.start.means, factors=model.start.factors)
     if isinstance(model.condition, Observed):
@@ -168,6 +181,7 @@ def _model(archive: Archive) -> FlowModel:
         check_integer("seed", config["seed"], 0),
         _start(archive, config["start"], condition, math.prod(shape)),
         read_record(archive, schedule, engine, shape, sum(stage.steps for stage in schedule)),
+        _support(archive, condition, shape),
         Scaling(**scaling),
         kind,
         _classes(config["classes"], condition),
@@ -212,14 +226,26 @@ def _start(archive: Archive, config: dict[str, Any], condition: Condition, d: in
     return GaussianSampler(condition, **tensors)
 
 
+def _support(archive: Archive, condition: Condition, shape: tuple[int, ...]) -> Support:
+    given = given_numbers(condition, shape)
+    if not len(given):
+        return Support(given, torch.empty(0, 2), torch.empty(0, 2))
+    sizes: Sizes = {"edges": (len(given), 2), "ends": (len(given), 2)}
+    tensors = archive.tensors("support.safetensors", sizes)
+    if any((tensor[:, 0] > tensor[:, 1]).any() for tensor in tensors.values()):
+        raise FileError("its data ends before it begins")
+    return Support(given, **tensors)
+
+
 def _classes(config: list[Any] | None, condition: Condition) -> np.ndarray | None:
     if not isinstance(condition, Label):
         return None
     if config is None:
         raise FileError("a model by label without its labels")
     dtype, values = np.dtype(config[0]), config[1]
-    if not all(isinstance(v, bool | int | str) for v in values) or dtype.kind not in "biuUO":
-        raise FileError(f"the labels {values} are not integers or strings")
+    is_labels = all(isinstance(v, bool | int | float | str) for v in values)
+    if not is_labels or dtype.kind not in "biufUO":
+        raise FileError(f"the labels {values} are not numbers or strings")
     classes = np.array(values, str if dtype.kind == "U" else dtype)
     if classes.shape != (condition.l,) or not np.array_equal(np.unique(classes), classes):
         raise FileError(f"the labels {values} are not {condition.l} in their order")

@@ -13,14 +13,17 @@ from torch import Tensor
 
 from sliceflow._random import Draw, child, generator
 from sliceflow._scaling import Scaling
+from sliceflow._support import Support
 from sliceflow._threads import parallel
 from sliceflow._validation import (
     Kind,
+    check_given_bytes,
     check_given_columns,
     check_given_labels,
     check_given_rows,
     check_integer,
     check_seed,
+    numbered_names,
 )
 from sliceflow.conditions import Columns, Condition, Label, Observed
 from sliceflow.course import Course, Record, Setting, State
@@ -103,6 +106,8 @@ class FlowModel(Course):
         The law of x where particles start.
     record
         The axes of its stages and the maps of its steps.
+    support
+        Where the data has conditions.
     scaling, kind, classes, names
         How the data was written: its units, the kind of array, what labels it had, and what the
         columns of x, and those of y after them, are called, if they have names.
@@ -117,6 +122,7 @@ class FlowModel(Course):
     seed: int
     start: Sampler
     record: Record
+    support: Support
     scaling: Scaling
     kind: Kind
     classes: np.ndarray | None
@@ -129,6 +135,7 @@ class FlowModel(Course):
         cls,
         flow: Flow,
         state: State,
+        support: Support,
         scaling: Scaling,
         kind: Kind,
         classes: np.ndarray | None,
@@ -146,6 +153,7 @@ class FlowModel(Course):
             flow.seed,
             flow.sampler,
             state.record,
+            support,
             scaling,
             kind,
             classes,
@@ -154,9 +162,9 @@ class FlowModel(Course):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns of a table and, after them, of y; numbers if it has none."""
+        """The names of the columns of a table and, after them, of y."""
         given = self.condition.l if self.classes is None else 1
-        return self.names or tuple(f"x{i}" for i in range(self.shape[0] + given))
+        return self.names or numbered_names(self.shape[0], given)
 
     def sample(self, n: int, y: Any = None, random_state: Any = None, verbose: bool = False) -> Any:
         """Return n new samples of x, given y if the model is conditional.
@@ -167,16 +175,19 @@ class FlowModel(Course):
             How many.
         y : label, columns, or row of x, or n of them
             The condition, one for all samples or one for each. Of rows of x only the observed
-            coordinates are read (the others may be NaN), and they come back as they are.
+            coordinates are read (the others may be NaN), and they come back as they are. The
+            columns of a data frame are found by name. A number beyond the data counts as the
+            nearest that the data has, with a warning.
         random_state : int, NumPy generator or None
-            The seed of these samples. By default that of the fit, so that the same call gives
-            the same samples.
+            The seed of these samples: the same one gives the same samples. By default each call
+            gives new ones.
         verbose : bool
             Show progress.
         """
         n = check_integer("n", n, 1)
-        seed = self.seed if random_state is None else check_seed(random_state)
-        given = self._given(n, y)
+        seed, given = check_seed(random_state), self._given(n, y)
+        if len(self.support.given):
+            self.support.warn_beyond(self._joined(given), self.columns)
         batches = _batches(n)
         with Progress(self.schedule, times=len(batches), show=verbose) as progress:
 
@@ -198,12 +209,16 @@ class FlowModel(Course):
     def _given(self, n: int, y: Any) -> Tensor:
         """Return what is given of n samples, along the last dimension."""
         if isinstance(self.condition, Observed):
-            return check_given_rows(y, n, self.condition.mask.reshape(self.shape))
+            mask = self.condition.mask.reshape(self.shape)
+            rows = check_given_rows(y, n, mask, self.names)
+            if self.kind.dtype == torch.uint8 and len(self.shape) == 3:
+                check_given_bytes(rows, mask)
+            return rows
         if isinstance(self.condition, Label):
             assert self.classes is not None
             return check_given_labels(y, n, self.classes)
         if isinstance(self.condition, Columns):
-            return check_given_columns(y, n, self.condition.l)
+            return check_given_columns(y, n, self.condition.l, self.names[-self.condition.l :])
         if y is not None:
             raise ValueError("the model is unconditional: fit(x, y) to sample with y")
         return torch.empty(0, n)
@@ -221,7 +236,7 @@ class FlowModel(Course):
         numbers = range(first, first + math.ceil(n / SWARM))
         seeds = [child(seed, number) for number in numbers]
         padded = torch.cat([z, z[:, -1:].expand(-1, len(seeds) * SWARM - n)], dim=1)
-        padded = self.scaling.forward(padded)
+        padded = self.scaling.forward(self.support.clip(padded))
         swarms = [padded[:, some].contiguous() for some in slices(padded.shape[1], SWARM)]
         for swarm, own in zip(swarms, seeds, strict=True):
             x = self.start(generator(own, Draw.OFFLINE_START), swarm)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from sliceflow._scaling import Scaling
+from sliceflow._support import Support
 from sliceflow._validation import Kind
 from sliceflow.checkpoints import Checkpoints
 from sliceflow.course import Callback, State
@@ -29,10 +30,10 @@ class Plan:
         The flow.
     n_particles, n_rows
         M, and how many rows the data has.
-    scaling
-        The units of the data.
-    x_kind, y_kind
-        What kinds of array x and y were; that of y is None without conditions.
+    support, scaling
+        Where the data has conditions, and its units.
+    x_kind, y_kind, y_shape
+        What kinds of array x and y were, and the shape of one y; y's kind is None without y.
     classes
         The labels that occur in y, if it is labels.
     names
@@ -42,9 +43,11 @@ class Plan:
     flow: Flow
     n_particles: int
     n_rows: int
+    support: Support
     scaling: Scaling
     x_kind: Kind
     y_kind: Kind | None
+    y_shape: tuple[int, ...]
     classes: np.ndarray | None
     names: tuple[str, ...] = ()
 
@@ -90,12 +93,14 @@ class Plan:
     def _conditions(self, y: Tensor) -> Any:
         assert self.y_kind is not None
         if self.classes is None:
-            return self.y_kind.back(y.T)
-        labels = self.classes[y.cpu().numpy()]
+            return self.y_kind.back(y.T).reshape(-1, *self.y_shape)
+        labels = self.classes[y.cpu().numpy()].reshape(-1, *self.y_shape)
         return labels if self.y_kind.device is None else torch.from_numpy(labels)
 
     def model(self, state: State) -> FlowModel | None:
         """Return the flow as it was recorded, if it was: by the first of many processes."""
         if state.record is None:
             return None
-        return FlowModel.of(self.flow, state, self.scaling, self.x_kind, self.classes, self.names)
+        return FlowModel.of(
+            self.flow, state, self.support, self.scaling, self.x_kind, self.classes, self.names
+        )

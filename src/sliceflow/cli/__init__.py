@@ -58,6 +58,7 @@ FLAGS = {
     "n_particles": "--particles",
     "batch_size": "--batch",
     "random_state": "--seed",
+    "y_type": "--y-type",
     "amplifier": "--amplifier",
     "effort": "--effort",
     "most": "--most",

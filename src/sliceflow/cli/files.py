@@ -113,7 +113,7 @@ def _save_folder(out: Path, pixels: np.ndarray, y: np.ndarray | None) -> None:
         Image.fromarray(lines).save(place / f"{number:05}.png")
 
 
-def filled(model: FlowModel, images: np.ndarray, n: int, seed: int) -> np.ndarray:
+def filled(model: FlowModel, images: np.ndarray, n: int, seed: int | None) -> np.ndarray:
     """Return n samples for each image: (images, n, C, h, w)."""
     if not isinstance(model.condition, Observed):
         raise ValueError(

@@ -90,6 +90,7 @@ def planned(options: Fit, source: Source) -> Plan:
     fitting = SlicedFlow(
         n_particles=m,
         schedule=scaled(by_name(options.preset, source.x.shape[1:]), effort),
+        y_type=options.y_type,
         amplifier=options.amplifier,
         observed=source.observed,
         batch_size=options.batch,

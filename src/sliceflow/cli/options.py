@@ -50,8 +50,11 @@ class Fit:
     stream
         Read the data as it is needed: a folder of images, of Parquet or of tar files, or a file
         that ends in parquet, tar, npy or npz.
+    y_type
+        What a column that is given has: labels or numbers. By default words, and whole numbers of
+        at most 100 different values that each occur twice on average, are labels.
     amplifier
-        How much the condition weighs.
+        How much the condition weighs. By default 10 for labels and 1 for numbers.
     seed
         The same seed gives the same model.
     resume
@@ -78,7 +81,8 @@ class Fit:
     size: tuple[int, int] | None = None
     flips: bool = False
     stream: bool = False
-    amplifier: float = 10.0
+    y_type: Literal["labels", "numbers"] | None = None
+    amplifier: float | None = None
     seed: int = 0
     resume: bool = False
     dry_run: bool = False
@@ -108,14 +112,14 @@ class Sample:
         A picture (.png), arrays (.npz), a table (.csv), or a folder of pictures. By default
         samples.png for images and samples.csv for a table.
     seed
-        Another seed gives other samples.
+        The same seed gives the same samples. By default each call gives new ones.
     """
 
     model: Path
     n: int = 100
     given: str | None = None
     out: Path | None = None
-    seed: int = 0
+    seed: int | None = None
 
 
 @dataclass
@@ -141,7 +145,7 @@ class Inpaint:
         A picture of what is given, the samples and the original (.png), arrays (.npz), or a folder
         of pictures of all samples, one image after the other.
     seed
-        Another seed gives other samples.
+        The same seed gives the same samples. By default each call gives new ones.
     data_dir
         Where data sets are. By default SLICEFLOW_DATA, else ~/.cache/sliceflow.
     """
@@ -151,7 +155,7 @@ class Inpaint:
     n: int = 8
     most: int = 10
     out: Path = Path("filled.png")
-    seed: int = 0
+    seed: int | None = None
     data_dir: Path | None = None
 
 

@@ -37,6 +37,6 @@ def shown(run: Run, model: FlowModel, source: Source) -> np.ndarray:
     n = SHOWN if is_images else COMPARED
     by_class = is_images and model.classes is not None
     y = conditions(model, None, n) if by_class or source.y is None else some(source.y, n)
-    drawn = as_arrays(model.sample(n, y))
+    drawn = as_arrays(model.sample(n, y, model.seed))
     save_samples(out, model, drawn, y)
     return drawn

@@ -17,9 +17,6 @@ from sliceflow.data.tables import Table, is_csv, load_csv
 LOOKED_AT = 5000
 """Rows of a stream that a report compares samples with."""
 
-MOST_LABELS = 100
-"""Whole numbers that are labels; if there are more, they are numbers."""
-
 
 @dataclass(frozen=True, eq=False)
 class Source:
@@ -83,15 +80,9 @@ def _table(table: Table, given: Sequence[str], columns: Sequence[str]) -> Source
     if both := set(names) & set(given):
         raise ValueError(f"{', '.join(both)}: either drawn or given: leave it out of one of them")
     x = table.numbers(names)
-    if len(y) == 1 and _are_labels(y[0]):
-        return Source(x, y[0], names=(*names, *given))
-    return Source(x, table.numbers(given) if given else None, names=(*names, *given))
-
-
-def _are_labels(column: np.ndarray) -> bool:
-    """Return whether a column is words, or whole numbers of which there are few."""
-    kind = column.dtype.kind
-    return kind == "U" or (kind == "i" and len(np.unique(column)) <= MOST_LABELS)
+    if len(y) != 1:
+        return Source(x, table.numbers(given) if given else None, names=(*names, *given))
+    return Source(x, y[0], names=(*names, *given))
 
 
 def _images(images: Images, condition: str) -> Source:

@@ -45,10 +45,11 @@ def _inpaint(
         knots=64,
         batch_size=20_000,
     )
-    assert isinstance(model.flow_.condition, Observed)
-    mask = model.flow_.condition.mask.reshape(train.shape).numpy()
+    assert model.model_ is not None
+    assert isinstance(model.model_.condition, Observed)
+    mask = model.model_.condition.mask.reshape(train.shape).numpy()
     given = test.pixels.repeat(SAMPLES, axis=0)
-    samples = model.sample(len(given), y=given)
+    samples = model.sample(len(given), y=given, random_state=0)
     changed = int((samples[:, mask] != given[:, mask]).sum())
     samples = samples.reshape(len(test), SAMPLES, *train.shape)
     label = f"inpainting.{name}.{half}"
