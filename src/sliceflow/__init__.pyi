@@ -1,5 +1,5 @@
 from . import data, metrics, schedules, viz
-from .archive import FileError
+from ._reading import FileError
 from .conditions import Columns, Label, Observed, Unconditional
 from .course import State
 from .engines import Exact, Fast

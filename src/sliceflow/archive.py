@@ -19,6 +19,8 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
+from sliceflow._reading import FileError, check_file
+
 MANIFEST = "manifest.json"
 CARD, PICTURE = "README.md", "samples.png"
 LABEL, DIGITS = b"sha256:", 64
@@ -32,10 +34,6 @@ TENSORS = {
     "swarm": (torch.float32, torch.float64),
 }
 """Every tensor that a file may hold, and of what type it may be."""
-
-
-class FileError(ValueError):
-    """A file that is damaged, incomplete, or none of ours."""
 
 
 def write(path: Path, parts: Iterable[tuple[str, bytes]]) -> None:
@@ -83,7 +81,7 @@ def as_tensors(**tensors: Tensor) -> bytes:
 @contextmanager
 def opened(path: Path, format: str, version: int) -> Iterator["Archive"]:
     """Open a file of a format for reading; whatever is wrong with it is one error."""
-    with path.open("rb") as file:
+    with check_file(path).open("rb") as file:
         try:
             archive = Archive(file)
             if (archive.config["format"], archive.config["version"]) != (format, version):

@@ -18,7 +18,8 @@ from typing import Self
 
 from torch import Tensor
 
-from sliceflow.archive import Archive, FileError, as_json, as_tensors, opened, write
+from sliceflow._reading import FileError
+from sliceflow.archive import Archive, as_json, as_tensors, opened, write
 from sliceflow.course import Record, State
 from sliceflow.flow import Flow
 from sliceflow.io import read_record, record_parts

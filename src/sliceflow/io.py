@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from sliceflow._reading import FileError
 from sliceflow._scaling import Scaling
 from sliceflow._support import Support
 from sliceflow._validation import Kind, check_flag, check_integer, check_number, check_resolution
@@ -20,7 +21,6 @@ from sliceflow.archive import (
     CARD,
     PICTURE,
     Archive,
-    FileError,
     Sizes,
     as_json,
     as_tensors,

@@ -1,22 +1,32 @@
 """Data sets by name, and one's own: folders of images, npz files, and streams of more."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-import numpy as np
-
+from sliceflow._reading import check_file, names_beside, near
+from sliceflow.data.arrays import load_npz
 from sliceflow.data.blocks import FolderBlocks, mapped
 from sliceflow.data.cifar import load_cifar10
 from sliceflow.data.files import data_folder
-from sliceflow.data.folders import load_celeba, load_folder
+from sliceflow.data.folders import Size, load_celeba, load_folder
 from sliceflow.data.idx import load_idx
 from sliceflow.data.images import Images, to_bytes
 from sliceflow.data.tars import TarBlocks
-from sliceflow.streams import Stream
+from sliceflow.streams import Blocks, Stream
 
 __all__ = ["NAMES", "Images", "Stream", "data_folder", "load", "stream", "to_bytes"]
 
 NAMES = ("mnist", "fashion-mnist", "cifar10", "celeba")
+
+PUBLISHED: dict[str, Callable[[str, Path], Images]] = {
+    "mnist": partial(load_idx, "mnist"),
+    "fashionmnist": partial(load_idx, "fashion-mnist"),
+    "cifar10": load_cifar10,
+    "celeba": load_celeba,
+}
+"""What loads each of them, by their names without hyphens."""
 
 
 def load(
@@ -42,22 +52,35 @@ def load(
     """
     if split not in ("train", "test"):
         raise ValueError(f'split={split!r}: pass "train" or "test"')
-    if size is not None and not Path(name).is_dir():
+    path, published = Path(name), _published(name)
+    if size is not None and not path.is_dir() and (published or path.exists()):
         raise ValueError(f"size={size} is for folders of images, and {name} is none: leave it out")
-    where = data_folder(folder)
-    if name in ("mnist", "fashion-mnist"):
-        return load_idx(str(name), split, where)
-    if name == "cifar10":
-        return load_cifar10(split, where)
-    if name == "celeba":
-        return load_celeba(split, where)
-    path = Path(name)
+    if published:
+        return published(split, data_folder(folder))
     if path.is_dir():
         return load_folder(path, size)
-    if path.is_file() and path.suffix == ".npz":
-        return _load_npz(path)
-    raise FileNotFoundError(
+    if path.suffix.lower() == ".npz":
+        return load_npz(path)
+    raise _unknown(name)
+
+
+def _published(name: str | Path) -> Callable[[str, Path], Images] | None:
+    """Return what loads a data set of this name, however it is spelt, unless it is a path."""
+    plain = re.sub("[-_ ]", "", str(name).lower())
+    if str(name) not in NAMES and Path(name).exists():
+        return None
+    return PUBLISHED.get(plain)
+
+
+def _unknown(name: str | Path) -> Exception:
+    """Return the error for what is no data set, and no path that can be read as one."""
+    path = Path(name)
+    if path.exists() or path.suffix or path.parent != Path():
+        check_file(path)
+    meant = near(str(name).lower(), NAMES) or near(str(name), names_beside(path))
+    return FileNotFoundError(
         f"{name} is neither one of {', '.join(NAMES)} nor the path of a folder or an npz file"
+        f"{meant}"
     )
 
 
@@ -81,39 +104,28 @@ def stream(
     size
         Height and width to bring encoded images to. By default they stay as they are.
     """
-    path = Path(path)
+    found = Stream(_blocks(Path(path), given, columns, size))
+    if len(found) == 0:
+        raise ValueError(f"{path} has no rows: give some")
+    return found
+
+
+def _blocks(path: Path, given: Sequence[str], columns: Sequence[str], size: Size | None) -> Blocks:
+    """Return the reader for a path."""
     files = sorted(path.iterdir()) if path.is_dir() else [path]
-    kinds = {kind: [f for f in files if f.suffix == kind] for kind in (".parquet", ".tar")}
+    kinds = {kind: [f for f in files if f.suffix.lower() == kind] for kind in (".parquet", ".tar")}
     if kinds[".parquet"]:
         from sliceflow.data.parquet import ParquetBlocks
 
-        return Stream(ParquetBlocks(kinds[".parquet"], given, columns, size))
+        return ParquetBlocks(kinds[".parquet"], given, columns, size)
     if kinds[".tar"]:
-        return Stream(TarBlocks(kinds[".tar"], size))
+        return TarBlocks(kinds[".tar"], size)
     if path.is_dir():
-        return Stream(FolderBlocks(path, size))
-    if path.is_file() and path.suffix in (".npy", ".npz"):
-        return Stream(mapped(path, given, columns))
+        return FolderBlocks(path, size)
+    if path.suffix.lower() in (".npy", ".npz"):
+        return mapped(path, given, columns)
+    if path.exists() or path.suffix:
+        check_file(path)
     raise FileNotFoundError(
         f"{path} is neither a folder nor a Parquet, npy, npz or tar file: name one of these"
     )
-
-
-def _load_npz(path: Path) -> Images:
-    with np.load(path) as file:  # which reads no pickles
-        if "images" not in file:
-            raise ValueError(f"{path} holds {', '.join(file)}: name the array of images 'images'")
-        images, labels = file["images"], file.get("labels")
-    if images.dtype != np.uint8 or images.ndim not in (3, 4):
-        raise ValueError(
-            f"{path} has images of dtype {images.dtype} and shape {images.shape}: "
-            "save bytes from 0 to 255, (n, C, h, w)"
-        )
-    if images.ndim == 3:
-        images = images[:, None]
-    elif images.shape[1] > 4 >= images.shape[3]:
-        images = np.ascontiguousarray(images.transpose(0, 3, 1, 2))
-    if labels is None:
-        return Images(images)
-    names, numbers = np.unique(labels, return_inverse=True)
-    return Images(images, numbers, tuple(map(str, names)))

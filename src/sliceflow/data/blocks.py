@@ -1,15 +1,15 @@
 """Arrays on disk and folders of images, in blocks: read row by row, never as a whole."""
 
 import hashlib
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
 
+from sliceflow._reading import FileError
+from sliceflow.data.arrays import LABELS, NUMBERS, Header, check_finite, headers
 from sliceflow.data.folders import Size, decoded, image_paths
 
 BLOCK = 256
@@ -25,6 +25,7 @@ def even_sizes(n: int) -> np.ndarray:
 class ArrayBlocks:
     """Rows of an array that is mapped into memory, and labels or columns beside it."""
 
+    path: Path
     x: np.ndarray
     y: np.ndarray | None = None
     by_row = True
@@ -37,7 +38,10 @@ class ArrayBlocks:
     def read(self, block: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Return rows of a block."""
         rows = block * BLOCK + rows
-        return self.x[rows], None if self.y is None else self.y[rows]
+        x, y = self.x[rows], None if self.y is None else self.y[rows]
+        for part in (x, y):
+            check_finite(self.path, part)
+        return x, y
 
     def digest(self) -> str:
         """Return a sum of shapes, and of some rows."""
@@ -51,34 +55,36 @@ class ArrayBlocks:
 
 def mapped(path: Path, given: Sequence[str] = (), columns: Sequence[str] = ()) -> ArrayBlocks:
     """Return the array of an npy file, or those of an npz file, mapped into memory."""
-    if path.suffix == ".npy":
-        return ArrayBlocks(np.load(path, mmap_mode="r"))
-    with ZipFile(path) as archive:
-        parts = {Path(part.filename).stem: part for part in archive.infolist()}
-    if any(part.compress_type != ZIP_STORED for part in parts.values()):
-        raise ValueError(f"{path} is compressed: save it with numpy.savez, which does not")
-    x = next((name for name in (*columns, "images", "x") if name in parts), None)
-    y = next((name for name in (*given, "labels") if name in parts), None)
+    known = headers(path)
+    x = next((known[name] for name in (*columns, "images", "x") if name in known), None)
+    y = next((known[name] for name in (*given, "labels") if name in known), None)
     if x is None:
-        raise ValueError(f"{path} holds {', '.join(parts)}: name the array that is x in columns")
-    arrays = {n: _mapped_part(path, parts[n].header_offset) for n in (x, y) if n is not None}
-    return ArrayBlocks(arrays[x], None if y is None else arrays[y])
+        raise ValueError(f"{path} holds {', '.join(known)}: name the array that is x in columns")
+    _check_rows(path, x, y)
+    return ArrayBlocks(path, _mapped_part(path, x), None if y is None else _mapped_part(path, y))
 
 
-def _mapped_part(path: Path, offset: int) -> np.ndarray:
-    """Return an array that is stored in a zip file, given where its part begins."""
-    with path.open("rb") as file:
-        file.seek(offset + 26)
-        name, extra = struct.unpack("<HH", file.read(4))
-        file.seek(offset + 30 + name + extra)
-        version = np.lib.format.read_magic(file)
-        read = (
-            np.lib.format.read_array_header_1_0
-            if version == (1, 0)
-            else np.lib.format.read_array_header_2_0
+def _check_rows(path: Path, x: Header, y: Header | None) -> None:
+    """Refuse what are no rows of numbers, and y of other rows."""
+    x.check(path, NUMBERS)
+    if len(x.shape) < 2 or 0 in x.shape:
+        raise FileError(
+            f"{path} has {x.name} of shape {x.shape}: save rows, (n, d), or images, (n, C, h, w)"
         )
-        shape, is_fortran, dtype = read(file)
-        return np.memmap(path, dtype, "r", file.tell(), shape, "F" if is_fortran else "C")
+    if y is None:
+        return
+    y.check(path, LABELS)
+    if y.shape[:1] != x.shape[:1]:
+        raise FileError(
+            f"{path} has {y.name} of shape {y.shape} and {x.name} of shape {x.shape}: save as many "
+            "rows of both"
+        )
+
+
+def _mapped_part(path: Path, header: Header) -> np.ndarray:
+    if header.start is None:
+        raise ValueError(f"{path} is compressed: save it with numpy.savez, which does not")
+    return np.memmap(path, header.dtype, "r", header.start, header.shape, header.order)
 
 
 @dataclass(frozen=True, eq=False)

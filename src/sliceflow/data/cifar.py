@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sliceflow._reading import check_file, reading
 from sliceflow.data.files import Source
 from sliceflow.data.images import Images
 
@@ -62,10 +63,12 @@ class Version:
         """Return a split, if this version is here."""
         names = [f"{self.folder}/{part}{self.suffix}" for part in PARTS[split]]
         if all((folder / name).exists() for name in names):
-            return self._images([(folder / name).read_bytes() for name in names])
-        if not (folder / self.archive).exists():
+            with reading(folder / self.folder, "copy of CIFAR-10"):
+                return self._images([check_file(folder / name).read_bytes() for name in names])
+        archive = folder / self.archive
+        if not archive.exists():
             return None
-        with tarfile.open(folder / self.archive) as tar:
+        with reading(archive, "copy of CIFAR-10"), tarfile.open(check_file(archive)) as tar:
             streams = [tar.extractfile(name) for name in names]
             return self._images([stream.read() for stream in streams if stream])
 

@@ -16,7 +16,13 @@ CHUNK = 2**20
 def data_folder(folder: str | Path | None = None) -> Path:
     """Return the folder that is named, else `SLICEFLOW_DATA`, else the user's cache."""
     named = folder or os.environ.get("SLICEFLOW_DATA")
-    return Path(named).expanduser() if named else Path.home() / ".cache" / "sliceflow"
+    place = Path(named or "~/.cache/sliceflow")
+    try:
+        return place.expanduser()
+    except RuntimeError as error:
+        raise FileNotFoundError(
+            f"{place} leads to a home folder that is not known: set SLICEFLOW_DATA to a folder"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class Source:
         """Return the file in this folder, fetched if it is not there."""
         path = folder / self.name
         if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True)
+            _make(folder)
             partial = path.with_name(f"{path.name}.{os.getpid()}.part")
             try:
                 self._download(partial)
@@ -72,6 +78,16 @@ class Source:
                 f"{self.url} has another checksum than it should: try again, or put a "
                 f"{self.name} that you trust in {path.parent}"
             )
+
+
+def _make(folder: Path) -> None:
+    """Make a folder for data, if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(
+            f"{folder} cannot be made ({error.strerror}): set SLICEFLOW_DATA to a folder of yours"
+        ) from error
 
 
 def unpack(archive: Path, member: str, path: Path) -> Path:

@@ -1,12 +1,16 @@
 """Folders of image files: any, and CelebA's aligned faces."""
 
-from collections.abc import Sequence
+import io
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 
+from sliceflow._reading import FileError, check_file, reading
 from sliceflow.data.images import Images
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp"}
@@ -15,6 +19,20 @@ CELEBA_SPLITS = {"train": range(1, 162_771), "test": range(182_638, 202_600)}
 
 Size = tuple[int, int]
 """Height and width."""
+
+MOST_PIXELS = 2**26
+"""Of one image: a small file can have far more, and would fill the memory."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """An image file inside another file, and what it is called there."""
+
+    name: str
+    data: bytes
+
+    def __str__(self) -> str:
+        return self.name
 
 
 def load_folder(folder: Path, size: Size | None = None) -> Images:
@@ -31,14 +49,24 @@ def load_folder(folder: Path, size: Size | None = None) -> Images:
 
 def image_paths(folder: Path) -> tuple[list[Path], np.ndarray | None]:
     """Return the images of a folder, and the names of their classes, if each has one."""
-    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+    paths = sorted(path for path in _files(folder) if path.suffix.lower() in SUFFIXES)
     if not paths:
         raise FileNotFoundError(f"{folder} has no images ({', '.join(sorted(SUFFIXES))})")
     names = [path.relative_to(folder).parts[0] for path in paths if path.parent != folder]
     return paths, np.array(names) if len(names) == len(paths) else None
 
 
-def decoded(files: Sequence[Path | BinaryIO], size: Size | None) -> np.ndarray:
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield all files in a folder and in those below it, which all have to be readable."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for place, _, names in os.walk(folder, onerror=refuse):
+        yield from (Path(place, name) for name in names)
+
+
+def decoded(files: Sequence[Path | Encoded], size: Size | None) -> np.ndarray:
     """Return images as one array (n, C, h, w), in colour if one of them is."""
     return _stack(files, [_read(file, size) for file in files])
 
@@ -48,39 +76,63 @@ def load_celeba(split: str, folder: Path) -> Images:
 
     The middle of each, 140×140 of 178×218 pixels or the same part of other sizes, is kept.
     """
-    ids = {int(path.stem): path for path in (folder / "celeba").rglob("*.jpg")}
-    paths = [ids[number] for number in sorted(ids) if number in CELEBA_SPLITS[split]]
-    if not paths:
+    paths = (folder / "celeba").rglob("*.jpg")
+    ids = {int(path.stem): path for path in paths if path.stem.isdecimal()}
+    faces = [ids[number] for number in sorted(ids) if number in CELEBA_SPLITS[split]]
+    if not faces:
         raise FileNotFoundError(
             f"no {split} images of CelebA (ids {CELEBA_SPLITS[split][0]} to "
             f"{CELEBA_SPLITS[split][-1]}) are in {folder / 'celeba'}: unpack img_align_celeba.zip "
             "there, from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html"
         )
-    return Images(_stack(paths, [_face(path) for path in paths]))
+    return Images(_stack(faces, [_face(path) for path in faces]))
 
 
-def _read(path: Path | BinaryIO, size: Size | None) -> np.ndarray:
-    with Image.open(path) as file:
-        image: Image.Image = file
-        if image.mode.startswith("I;16"):  # 16 bits, of which the upper eight are kept
-            image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
-        colour = image.convert("L" if image.mode in ("1", "L") else "RGB")
-        return np.asarray(_resized(colour, size) if size else colour)
+def read_image(file: Path | Encoded) -> Image.Image:
+    """Return a grey or an RGB image, turned as its camera says; of a film, the first picture."""
+    source = io.BytesIO(file.data) if isinstance(file, Encoded) else check_file(file)
+    with reading(file, "image"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # such as of tags that no one needs
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        try:
+            with Image.open(source) as image:
+                if image.width * image.height > MOST_PIXELS:
+                    raise Image.DecompressionBombError
+                return _of_bytes(ImageOps.exif_transpose(image))
+        except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+            raise FileError(
+                f"{file} has more than {MOST_PIXELS:,} pixels: make it smaller"
+            ) from None
+
+
+def _of_bytes(image: Image.Image) -> Image.Image:
+    """Return an image in grey or RGB, of bytes, on white where it is transparent."""
+    if image.mode.startswith("I"):  # 16 bits, of which the upper eight are kept
+        return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+    mode = "L" if image.mode in ("1", "L", "LA") else "RGB"
+    if image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info:
+        white = Image.new("RGBA", image.size, "white")
+        image = Image.alpha_composite(white, image.convert("RGBA"))
+    return image.convert(mode)
+
+
+def _read(file: Path | Encoded, size: Size | None) -> np.ndarray:
+    image = read_image(file)
+    return np.asarray(_resized(image, size) if size else image)
 
 
 def _face(path: Path) -> np.ndarray:
-    with Image.open(path) as image:
-        side = round(image.width * 140 / 178)
-        left, top = (image.width - side) // 2, (image.height - side) // 2
-        middle = image.convert("RGB").crop((left, top, left + side, top + side))
-        return np.asarray(_resized(middle, (64, 64)))
+    image = read_image(path).convert("RGB")
+    side = round(image.width * 140 / 178)
+    left, top = (image.width - side) // 2, (image.height - side) // 2
+    return np.asarray(_resized(image.crop((left, top, left + side, top + side)), (64, 64)))
 
 
 def _resized(image: Image.Image, size: Size) -> Image.Image:
     return image.resize(size[::-1], Image.Resampling.LANCZOS)
 
 
-def _stack(files: Sequence[Path | BinaryIO], images: list[np.ndarray]) -> np.ndarray:
+def _stack(files: Sequence[Path | Encoded], images: list[np.ndarray]) -> np.ndarray:
     """Return images (h, w) or (h, w, 3) as one array (n, C, h, w), in colour if one of them is."""
     if any(image.ndim == 3 for image in images):
         images = [image if image.ndim == 3 else np.stack([image] * 3, axis=2) for image in images]

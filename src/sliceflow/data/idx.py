@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sliceflow._reading import check_file, reading
 from sliceflow.data.files import Source
 from sliceflow.data.images import Images
 
@@ -49,7 +50,9 @@ def _path(name: str, file: str, folder: Path) -> Path:
 
 def read_idx(path: Path) -> np.ndarray:
     """Return the bytes of an idx file, in the shape that it says."""
-    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    with reading(path, "idx file"):
+        content = check_file(path).read_bytes()
+        content = gzip.decompress(content) if path.suffix == ".gz" else content
     ndim = content[3] if content[:3] == b"\0\0\x08" else 0
     shape = tuple(np.frombuffer(content, ">i4", ndim, offset=4)) if ndim else ()
     if not shape or len(content) != 4 + 4 * ndim + np.prod(shape):

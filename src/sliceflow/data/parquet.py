@@ -1,7 +1,6 @@
 """Parquet files, in blocks: their row groups. Needs pyarrow."""
 
 import hashlib
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sliceflow.data.folders import Size, decoded
+from sliceflow._reading import FileError, check_file, reading
+from sliceflow.data.arrays import LABELS, NUMBERS, check_finite
+from sliceflow.data.folders import Encoded, Size, decoded
 
 try:
     import pyarrow as pa
@@ -44,25 +45,38 @@ class ParquetBlocks:
 
     @cached_property
     def _files(self) -> list[ParquetFile]:
-        return [ParquetFile(path) for path in self.paths]
+        files = []
+        for path in self.paths:
+            with reading(path, "Parquet file"):
+                files.append(ParquetFile(check_file(path)))
+        return files
 
     @cached_property
-    def _groups(self) -> list[tuple[ParquetFile, int]]:
-        return [(file, group) for file in self._files for group in range(file.num_row_groups)]
+    def _groups(self) -> list[tuple[int, int]]:
+        counts = [range(file.num_row_groups) for file in self._files]
+        return [(number, group) for number, groups in enumerate(counts) for group in groups]
 
     @cached_property
     def sizes(self) -> np.ndarray:
         """How many rows each block has."""
-        return np.array([file.metadata.row_group(g).num_rows for file, g in self._groups])
+        groups = [self._files[number].metadata.row_group(g) for number, g in self._groups]
+        return np.array([group.num_rows for group in groups], int)
 
     def read(self, block: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Return rows of a block."""
-        file, group = self._groups[block]
-        names = self._columns
-        table = file.read_row_group(group, [*names, *self.given], use_threads=False).take(rows)
-        x = self._array([table[name] for name in names])
-        x = x[:, None] if x.ndim == 1 else x
-        return x, self._array([table[name] for name in self.given]) if self.given else None
+        number, group = self._groups[block]
+        path, names = self.paths[number], [*self._columns, *self.given]
+        with reading(path, "Parquet file of the columns that the first one has"):
+            table = self._files[number].read_row_group(group, names, use_threads=False).take(rows)
+        for name in names:
+            if table[name].null_count:
+                raise FileError(
+                    f"{path}: column {name!r} has missing values: fill them in, drop their rows, "
+                    "or leave the column out"
+                )
+        x = self._array(path, self._columns, table, NUMBERS)
+        y = self._array(path, self.given, table, LABELS) if self.given else None
+        return x[:, None] if x.ndim == 1 else x, y
 
     @cached_property
     def _columns(self) -> list[str]:
@@ -72,21 +86,33 @@ class ParquetBlocks:
             raise ValueError(f"{self.paths[0]} has no {', '.join(missing)}: it has {known}")
         return list(self.columns) or [name for name in names if name not in self.given]
 
-    def _array(self, columns: list[Any]) -> np.ndarray:
+    def _array(self, path: Path, names: Sequence[str], table: Any, kinds: str) -> np.ndarray:
         """Return one column of images or labels, (n, …), or some of numbers, (n, d)."""
-        first = columns[0]
+        first = table[names[0]]
         if isinstance(first.type, pa.FixedShapeTensorType):
             tensors: np.ndarray = first.combine_chunks().to_numpy_ndarray()
             return tensors
         if pa.types.is_struct(first.type):
             first = pa.chunked_array([c.field("bytes") for c in first.chunks])
         if pa.types.is_binary(first.type):
-            files = [io.BytesIO(value.as_py()) for value in first]
+            files = [Encoded(f"an image in {path}", value.as_py()) for value in first]
             return decoded(files, self.size)
-        arrays = [column.to_numpy() for column in columns]
-        if len(arrays) == 1 and arrays[0].dtype.kind == "O":
-            return np.asarray(arrays[0].astype(str))
-        return np.asarray(arrays[0] if len(arrays) == 1 else np.stack(arrays, axis=1))
+        kinds = kinds if len(names) == 1 else NUMBERS
+        arrays = [self._column(path, name, table[name], kinds) for name in names]
+        return arrays[0] if len(arrays) == 1 else np.stack(arrays, axis=1)
+
+    def _column(self, path: Path, name: str, column: Any, kinds: str) -> np.ndarray:
+        """Return a column of numbers, or of words if these are labels."""
+        values = np.asarray(column.to_numpy())
+        if values.dtype.kind == "O" and kinds == LABELS:
+            values = values.astype(str)
+        if values.dtype.kind not in kinds:
+            raise FileError(
+                f"{path}: column {name!r} is {column.type}, not numbers: leave it out, or "
+                "condition on it"
+            )
+        check_finite(path, values)
+        return values
 
     def digest(self) -> str:
         """Return a sum of the files' metadata."""

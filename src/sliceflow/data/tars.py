@@ -5,7 +5,6 @@ Where each of them begins is looked up once; then they are read without the othe
 """
 
 import hashlib
-import io
 import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sliceflow._reading import FileError, check_file, reading
 from sliceflow.data.blocks import BLOCK, even_sizes
-from sliceflow.data.folders import SUFFIXES, Size, decoded
+from sliceflow.data.folders import SUFFIXES, Encoded, Size, decoded
 
 
 class Sample(NamedTuple):
     """Where an image and its label are: the number of the tar file, offset and size of each."""
 
+    name: str
     tar: int
     image: tuple[int, int]
     label: tuple[int, int] | None
@@ -37,7 +38,11 @@ class TarBlocks:
 
     @cached_property
     def _samples(self) -> list[Sample]:
-        return [sample for number, path in enumerate(self.paths) for sample in _index(number, path)]
+        found = [s for number, path in enumerate(self.paths) for s in _index(number, path)]
+        bare = [sample for sample in found if sample.label is None]
+        if bare and len(bare) < len(found):
+            raise FileError(f"{self._name(bare[0])} has no label: give it one, in a file .cls")
+        return found
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -47,9 +52,17 @@ class TarBlocks:
     def read(self, block: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Return rows of a block."""
         samples = [self._samples[block * BLOCK + row] for row in rows]
-        images = decoded([io.BytesIO(self._bytes(s.tar, *s.image)) for s in samples], self.size)
-        labels = [self._bytes(s.tar, *s.label).decode() for s in samples if s.label]
-        return images, np.array(labels) if labels else None
+        files = [Encoded(self._name(s), self._bytes(s.tar, *s.image)) for s in samples]
+        labels = [self._label(s) for s in samples if s.label]
+        return decoded(files, self.size), np.array(labels) if labels else None
+
+    def _name(self, sample: Sample) -> str:
+        return f"{sample.name} in {self.paths[sample.tar]}"
+
+    def _label(self, sample: Sample) -> str:
+        assert sample.label is not None
+        with reading(f"the label of {self._name(sample)}", "text in UTF-8"):
+            return self._bytes(sample.tar, *sample.label).decode().strip()
 
     def _bytes(self, tar: int, offset: int, size: int) -> bytes:
         with self.paths[tar].open("rb") as file:
@@ -65,12 +78,12 @@ class TarBlocks:
 def _index(number: int, path: Path) -> list[Sample]:
     """Return the samples of a tar file, in their order."""
     images, labels = {}, {}
-    with tarfile.open(path) as tar:
-        for member in tar:
+    with reading(path, "plain tar file"), tarfile.open(check_file(path), "r:") as tar:
+        for member in filter(tarfile.TarInfo.isfile, tar):
             name, dot, suffix = member.name.rpartition(".")
             place = (member.offset_data, member.size)
             if dot + suffix.lower() in SUFFIXES:
-                images[name] = place
-            elif suffix == "cls":
+                images[name] = member.name, place
+            elif suffix.lower() == "cls":
                 labels[name] = place
-    return [Sample(number, place, labels.get(name)) for name, place in images.items()]
+    return [Sample(file, number, place, labels.get(n)) for n, (file, place) in images.items()]
