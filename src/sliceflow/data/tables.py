@@ -1,56 +1,140 @@
 """Tables: CSV files with a line of names, whose columns are numbers or words."""
 
 import csv
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
+
+from sliceflow._reading import FileError, check_file
+
+SEPARATORS = ",;\t|"
+
+MISSING = {"", "na", "n/a", "#n/a", "nan", "null"}
+"""What is written, in any case, where there is no value."""
+
+LARGEST = 2**53
+"""Floats hold every whole number up to this one."""
+
+HEAD = 2**16
+"""Characters from which the separator is found."""
+
+CHUNK = 2**14
+"""Rows that are read before they are packed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns by name, (n,) each: integers, floats or strings."""
+    """Columns by name, (n,) each, as the text that a file has, and the line of each row.
 
+    A column is understood when it is asked for: one that nobody uses may hold anything.
+    """
+
+    path: Path
     columns: dict[str, np.ndarray]
+    lines: np.ndarray
 
     def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
+        return len(self.lines)
 
     def column(self, name: str) -> np.ndarray:
-        """Return one column."""
-        if name not in self.columns:
-            known = ", ".join(self.columns)
-            raise ValueError(f"the table has no column {name!r}: it has {known}")
-        return self.columns[name]
+        """Return one column, as integers, floats or strings."""
+        words = self._words(name)
+        for row, word in enumerate(words):
+            if is_missing(word):
+                self._refuse(name, row, "no value", "fill it in")
+        return _typed(words)
 
     def numeric(self) -> list[str]:
-        """Return the names of columns of numbers."""
-        return [name for name, column in self.columns.items() if column.dtype.kind != "U"]
+        """Return the names of columns of numbers, some of which may be missing."""
+        return [name for name in self.columns if self._is_numeric(name)]
 
     def numbers(self, names: Sequence[str]) -> np.ndarray:
         """Return columns of numbers, (n, d)."""
-        for name in names:
-            if self.column(name).dtype.kind == "U":
-                raise ValueError(f"column {name!r} {_complaint(self.columns[name])}")
-        return np.stack([self.columns[name].astype(float) for name in names], axis=1)
+        return np.stack([self._numbers(name) for name in names], axis=1)
+
+    def _words(self, name: str) -> list[str]:
+        if name not in self.columns:
+            known = ", ".join(self.columns)
+            raise ValueError(f"{self.path} has no column {name!r}: it has {known}")
+        words: list[str] = self.columns[name].tolist()
+        return [word.strip() for word in words]
+
+    def _is_numeric(self, name: str) -> bool:
+        words = [word for word in self._words(name) if not is_missing(word)]
+        return len(words) > 0 and _typed(words).dtype.kind != "U"
+
+    def _numbers(self, name: str) -> np.ndarray:
+        """Return a column as floats, if they hold it exactly."""
+        column = self.column(name)
+        if column.dtype.kind == "U" or not (np.abs(column.astype(float)) < LARGEST).all():
+            self._check_numbers(name)
+        return column.astype(float)
+
+    def _check_numbers(self, name: str) -> None:
+        """Say what is wrong with a column that should be numbers, if anything is."""
+        words = self._words(name)
+        faults = {row: fault for row, word in enumerate(words) if (fault := _fault(word))}
+        for row, fault in faults.items():
+            if fault != WORD or len(faults) < len(words) / 2:
+                self._refuse(name, row, f"{_short(words[row])!r}", fault)
+        if faults:
+            raise ValueError(
+                f"{self.path}: column {name!r} is words, not numbers: leave it out, or condition "
+                "on it"
+            )
+
+    def _refuse(self, name: str, row: int, what: str, fix: str) -> None:
+        raise ValueError(
+            f"{self.path}: column {name!r} has {what} in line {self.lines[row]}: {fix}, drop the "
+            "line, or leave the column out"
+        )
 
 
-def _complaint(words: np.ndarray) -> str:
-    """Return what is wrong with a column that should be numbers."""
-    others = [word for word in words.tolist() if not _is_number(word)]
-    if len(others) < len(words) / 2:
-        return f"has {others[0]!r} where a number should be: fill it in, or drop that line"
-    return "is words, not numbers: leave it out, or condition on it"
+WORD = "give a number"
 
 
-def _is_number(word: str) -> bool:
+def _fault(word: str) -> str | None:
+    """Return how to mend a word that is no number, or one that floats do not hold."""
+    if re.fullmatch(r"[+-]?\d+", word):
+        is_exact = len(word) < 20 and abs(int(word)) <= LARGEST
+        return None if is_exact else "give whole numbers up to 2**53, or write it as 1e20"
+    if re.fullmatch(r"[+-]?\d+,\d+", word):
+        return "write decimals with a point"
     try:
-        float(word)
+        return None if math.isfinite(float(word)) else "give a finite number"
     except ValueError:
-        return False
-    return True
+        return WORD
+
+
+def _short(word: str) -> str:
+    return word if len(word) <= 20 else f"{word[:20]}…"
+
+
+def is_missing(word: str) -> bool:
+    """Return whether a word stands for no value."""
+    return len(word) < 5 and word.lower() in MISSING
+
+
+def _typed(words: list[str]) -> np.ndarray:
+    """Return integers if all words are, else floats if all are numbers, else strings."""
+    if any("_" in word for word in words):  # which Python reads as digits
+        return np.array(words)
+    try:
+        return np.array([int(word) for word in words], np.int64)
+    except OverflowError:
+        return np.array(words)
+    except ValueError:
+        pass
+    try:
+        return np.array([float(word) for word in words])
+    except ValueError:
+        return np.array(words)
 
 
 def is_csv(path: str | Path) -> bool:
@@ -61,34 +145,62 @@ def is_csv(path: str | Path) -> bool:
 def load_csv(path: Path) -> Table:
     """Read a CSV file whose first line names its columns."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            names, rows = _rows(path, csv.reader(file))
+        with check_file(path).open(newline="", encoding="utf-8-sig") as file:
+            lines = csv.reader(file, delimiter=_separator(path, file), strict=True)
+            names = _names(path, lines)
+            columns, numbers = _packed(_rows(path, lines, len(names)))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path} is no CSV file in UTF-8 ({error}): save it as one") from error
-    if not rows:
+        raise FileError(f"{path} is no CSV file in UTF-8 ({error}): save it as one") from error
+    if not columns:
         raise ValueError(f"{path} has no rows: give a line of names, and a line for each row")
-    columns = zip(*rows, strict=True)
-    return Table({name: _typed(values) for name, values in zip(names, columns, strict=True)})
+    return Table(path, dict(zip(names, columns, strict=True)), numbers)
 
 
-def _rows(path: Path, lines: Any) -> tuple[list[str], list[list[str]]]:
-    """Return the names of columns, and rows that all have a value for each."""
+def _separator(path: Path, file: TextIO) -> str:
+    """Return the separator that cuts the first lines most alike, and into most values."""
+    head = file.read(HEAD)
+    file.seek(0)
+    if "\0" in head:
+        raise FileError(f"{path} is no text: save it as a CSV file in UTF-8")
+    found = {mark: _cut(head, mark) for mark in SEPARATORS}
+    return max(SEPARATORS, key=lambda mark: found[mark])
+
+
+def _cut(head: str, separator: str) -> tuple[int, int]:
+    """Return how many lines have as many values as the first, if it has some, and how many."""
+    rows = list(csv.reader(head.splitlines()[:20], delimiter=separator))
+    n = len(rows[0]) if rows else 0
+    return (sum(len(row) == n for row in rows), n) if n > 1 else (0, 0)
+
+
+def _names(path: Path, lines: Iterator[list[str]]) -> list[str]:
     names = [name.strip() for name in next(lines, [])]
     if len(set(names)) < len(names):
         raise ValueError(f"{path} has two columns of the same name: rename one of {names}")
-    rows = []
+    return names
+
+
+def _rows(path: Path, lines: Any, n: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of each line, and its values, of which there are n."""
     for row in lines:
-        if row and len(row) != len(names):
+        if row and len(row) != n:
             raise ValueError(
                 f"line {lines.line_num} of {path} has {len(row)} values and its first line "
-                f"{len(names)} names: mend that line"
+                f"{n} names: mend that line"
             )
-        if not all(value.strip() for value in row):
-            raise ValueError(
-                f"line {lines.line_num} of {path} has an empty value: fill it in or drop the line"
-            )
-        rows += [row] if row else []
-    return names, rows
+        if row:
+            yield lines.line_num, row
+
+
+def _packed(rows: Iterator[tuple[int, list[str]]]) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the columns of rows, which take less memory than the rows, and the rows' lines."""
+    parts, lines, text = [], [np.zeros(0, int)], np.dtypes.StringDType()
+    while chunk := list(islice(rows, CHUNK)):
+        lines.append(np.array([line for line, _ in chunk]))
+        values = zip(*(row for _, row in chunk), strict=True)
+        parts.append([np.array(column, text) for column in values])
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return columns, np.concatenate(lines)
 
 
 def save_csv(path: Path, names: Sequence[str], columns: Sequence[np.ndarray]) -> None:
@@ -97,13 +209,3 @@ def save_csv(path: Path, names: Sequence[str], columns: Sequence[np.ndarray]) ->
         writer = csv.writer(file)
         writer.writerow(names)
         writer.writerows(zip(*columns, strict=True))
-
-
-def _typed(values: Sequence[str]) -> np.ndarray:
-    """Return integers if all values are, else floats, else strings."""
-    for kind in (int, float):
-        try:
-            return np.array([kind(value) for value in values])
-        except ValueError:
-            continue
-    return np.array([value.strip() for value in values])
