@@ -13,6 +13,8 @@ tensorboard/     all of this for TensorBoard, if it was asked for
 
 import json
 import shlex
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -22,8 +24,11 @@ import numpy as np
 from PIL import Image
 
 from sliceflow._random import Draw, generator
+from sliceflow._reading import FileError, check_file
+from sliceflow._settings import read_settings
 from sliceflow.board import Board
 from sliceflow.course import State
+from sliceflow.data.folders import read_image
 from sliceflow.metrics import sliced_wasserstein
 from sliceflow.plan import Plan
 from sliceflow.viz import draw, grid, save_film
@@ -33,6 +38,12 @@ SHOWN, FOLLOWED = 100, 25
 
 PARTS = 20
 """Moments of a stage that is the only one."""
+
+MEASURED = ("step", "seconds", "distance", "floor")
+"""What every line of metrics has, as numbers."""
+
+MOST_METRICS = 2**24
+"""Bytes of metrics: far more than any run writes."""
 
 COMPARED = 1000
 """Particles, and rows of data, whose distance is estimated after each stage."""
@@ -87,19 +98,44 @@ class Run:
         """Return where the picture after a step is."""
         return self.folder / "stages" / f"{step:06}.png"
 
+    def settings(self) -> dict[str, Any]:
+        """Return what was asked for."""
+        try:
+            return read_settings(self.config)
+        except FileError as error:
+            raise self.damaged(error) from error
+
+    def damaged(self, error: Exception) -> FileError:
+        """Return the error for a `config` that is of no use, with what does without it."""
+        fix = f"use {self.model} instead" if self.model.exists() else "fit with the same options"
+        return FileError(f"{self.config} is damaged ({error}): delete it, and {fix}")
+
     def moments(self) -> list[dict[str, Any]]:
         """Return the lines of `metrics`. Of a step that was done twice, the last one counts."""
-        lines = map(json.loads, self._whole_lines().splitlines())
-        return sorted({line["step"]: line for line in lines}.values(), key=lambda l: l["step"])
+        moments = {}
+        for number, line in enumerate(self._whole_lines(), 1):
+            if (moment := _moment(line)) is None:
+                raise FileError(
+                    f"line {number} of {self.metrics} is damaged: delete that line; or go on with "
+                    f"the run, which does it: {self.resume()}"
+                )
+            moments[moment["step"]] = moment
+        return sorted(moments.values(), key=lambda moment: moment["step"])
 
     def mend(self) -> None:
-        """Cut off the part of a line that a kill may have left in `metrics`."""
+        """Keep the lines of `metrics` that can be read: a kill may have left a part of one."""
         if self.metrics.exists():
-            self.metrics.write_text(self._whole_lines())
+            whole = [line for line in self._whole_lines() if _moment(line) is not None]
+            self.metrics.write_text("".join(whole), encoding="utf-8")
 
-    def _whole_lines(self) -> str:
-        text = self.metrics.read_text() if self.metrics.exists() else ""
-        return text[: text.rfind("\n") + 1]
+    def _whole_lines(self) -> list[str]:
+        """Return the lines of `metrics`, without a last one that has no end."""
+        if not self.metrics.exists():
+            return []
+        if (size := check_file(self.metrics).stat().st_size) > MOST_METRICS:
+            raise FileError(f"{self.metrics} has {size} bytes, too many for metrics: delete it")
+        lines = self.metrics.read_text(encoding="utf-8", errors="replace").split("\n")
+        return [line + "\n" for line in lines[:-1]]
 
     def pictures(self) -> list[Path]:
         """Return the pictures of the stages so far, one after the other."""
@@ -116,8 +152,26 @@ class Run:
 
     def save_film(self) -> None:
         """Save the pictures of all stages as a film, if there are any."""
-        if frames := [Image.open(path).convert("RGB") for path in self.pictures()]:
+        if frames := list(self._frames()):
             save_film(frames, self.film)
+
+    def _frames(self) -> Iterator[Image.Image]:
+        """Yield the pictures of the stages; one that is damaged must not stop a fit at its end."""
+        for path in self.pictures():
+            with suppress(FileError):
+                yield read_image(path).convert("RGB")
+
+
+def _moment(line: str) -> dict[str, Any] | None:
+    """Return a line of metrics, if it can be read."""
+    try:
+        moment = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    is_whole = isinstance(moment, dict) and all(
+        isinstance(moment.get(name), int | float) for name in MEASURED
+    )
+    return moment if is_whole else None
 
 
 @dataclass

@@ -7,12 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from sliceflow._validation import check_integer
 from sliceflow.cli.files import as_arrays, opened
 from sliceflow.cli.options import Evaluate, Fit
-from sliceflow.cli.source import Source, read, some
+from sliceflow.cli.source import Source, asked_for, read, some
 from sliceflow.conditions import Observed
 from sliceflow.data import data_folder, load
 from sliceflow.data.tables import is_csv, load_csv
@@ -58,7 +57,7 @@ def tables(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
 def arrays(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
     """Return samples, and the data that they are compared with."""
     path = options.samples
-    is_model = Run(path).config.exists() or (path.is_file() and path.suffix != ".npz")
+    is_model = Run(path).config.exists() or (path.is_file() and path.suffix.lower() != ".npz")
     if not is_model:
         return load(str(path)).pixels, data_of(options, None).x
     model, n = opened(path), options.n
@@ -77,7 +76,7 @@ def data_of(options: Evaluate, model: FlowModel | None) -> Source:
                 f"{options.samples} is no run, which knows its data: pass --data mnist"
             )
         return read(replace(fitted(model, options.data), data_dir=options.data_dir))
-    fit = Fit(**yaml.safe_load(kept.read_text()))
+    fit = asked_for(Run(options.samples))
     return read(
         replace(fit, data=options.data or fit.data, data_dir=options.data_dir or fit.data_dir)
     )

@@ -23,6 +23,7 @@ def model_file(path: Path) -> Path:
     if run.model.exists():
         return run.model
     if run.config.exists():
+        run.settings()  # without which it could not go on
         raise FileNotFoundError(f"the run in {path} has not ended: {run.resume()} goes on with it")
     raise FileNotFoundError(f"{path} has no model: name the folder of a run, or a model's file")
 

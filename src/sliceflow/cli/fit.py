@@ -18,7 +18,7 @@ from sliceflow._validation import check_number
 from sliceflow.board import Board
 from sliceflow.cli.options import STARTED, Fit
 from sliceflow.cli.results import finish
-from sliceflow.cli.source import Source, read
+from sliceflow.cli.source import Source, asked_for, read
 from sliceflow.course import Callback, State
 from sliceflow.estimator import SlicedFlow
 from sliceflow.forecast import Forecast, rehearse
@@ -131,13 +131,13 @@ def going_on(options: Fit, place: Run) -> Fit:
         raise ValueError(f"the run in {place.folder} has ended: pass another --out, or delete it")
     if not options.resume:
         raise ValueError(f"{place.folder} has a run: pass --resume to go on, or another --out")
-    before = yaml.safe_load(place.config.read_text())
+    before = kept(asked_for(place))
     if options.minutes is not None:
         options = replace(options, effort=before["effort"], minutes=None)
     for name, value in kept(options).items():
-        if before.get(name) != value:
+        if before[name] != value:
             raise ValueError(
-                f"the run in {place.folder} has another {name}, {before.get(name)}: to go on with "
+                f"the run in {place.folder} has another {name}, {before[name]}: to go on with "
                 f"it, {place.resume()}"
             )
     return options

@@ -15,7 +15,7 @@ def run(options: Info) -> None:
     """Print it."""
     place = Run(options.path)
     is_run = place.config.exists()
-    told: dict[str, Any] = {"run": yaml.safe_load(place.config.read_text())} if is_run else {}
+    told: dict[str, Any] = {"run": place.settings()} if is_run else {}
     if is_run and (moments := place.moments()):
         told["so far"] = moments[-1]
     if is_run and not place.model.exists():

@@ -4,13 +4,21 @@ No room of the command line imports PyTorch before a command runs: `--help` is t
 """
 
 import argparse
-import difflib
 import inspect
 import re
 import sys
+from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args, get_origin
 
-from jsonargparse import ArgumentParser, DefaultHelpFormatter, set_parsing_settings
+from jsonargparse import (  # type: ignore[attr-defined]
+    ActionConfigFile,
+    ArgumentParser,
+    DefaultHelpFormatter,
+    set_parsing_settings,
+)
+
+from sliceflow._reading import near
+from sliceflow._settings import read_settings
 
 WRONG_USE = 2
 """The exit code when the command itself is wrong."""
@@ -62,10 +70,10 @@ class Parser(ArgumentParser):
             return f"{key} cannot be {value!r}: give {_wanted(kinds.get(key))}"
         if found := re.search(r"unrecognized arguments: (\S+)", message):
             flags = [flag for action in self._actions for flag in action.option_strings]
-            return f"there is no {found[1]}{_near(found[1].split('=')[0], flags)}"
+            return f"there is no {found[1]}{near(found[1].split('=')[0], flags)}"
         if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
             return (
-                f"there is no command {found[1]}{_near(found[1], re.findall(r'[a-z]+', found[2]))}"
+                f"there is no command {found[1]}{near(found[1], re.findall(r'[a-z]+', found[2]))}"
             )
         if found := re.search(r"arguments are required: ([\w., ]+)", message):
             return f"it needs {found[1].split('.')[-1]}"
@@ -74,10 +82,18 @@ class Parser(ArgumentParser):
         return " ".join(message.split())
 
 
-def _near(name: str, names: list[str]) -> str:
-    """Return a question for the name that was meant, if one is near."""
-    near = difflib.get_close_matches(name, names, n=1)
-    return f": do you mean {near[0]}?" if near else ""
+class ConfigFile(ActionConfigFile):
+    """The file of options, which has to be plain and small."""
+
+    def __call__(self, parser: Any, options: Any, path: Any, flag: str | None = None) -> None:
+        """Check the file before it is parsed."""
+        try:
+            settings = read_settings(Path(path))
+        except (OSError, ValueError) as error:
+            parser.error(f"{flag} {error}")
+        if self.dest in settings:
+            parser.error(f"{flag} {path} names another such file: write its options there instead")
+        super().__call__(parser, options, path, flag)  # type: ignore[no-untyped-call]
 
 
 def _wanted(kind: Any) -> str:
@@ -91,6 +107,16 @@ def _wanted(kind: Any) -> str:
     return "another value"
 
 
+def options_of(command: type, settings: dict[str, Any]) -> Any:
+    """Return the options of a command as a file of settings has them."""
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(command, as_group=False)
+    try:
+        return command(**parser.parse_object(settings).as_dict())
+    except argparse.ArgumentError as error:
+        raise ValueError(" ".join(str(error).split())) from error
+
+
 def parser_of(commands: dict[str, type], about: str, version: str) -> Parser:
     """Return a parser with a command for each dataclass: its docstring is the help."""
     parser = Parser(prog="sliceflow", description=about, version=version)
@@ -98,7 +124,7 @@ def parser_of(commands: dict[str, type], about: str, version: str) -> Parser:
     for name, command in commands.items():
         about, _, _ = (inspect.getdoc(command) or "").partition("\n\nParameters\n")
         own = Parser(description=about)
-        own.add_argument("--config", action="config", help="Read options from a YAML file.")
+        own.add_argument("--config", action=ConfigFile, help="Read options from a YAML file.")
         own.add_class_arguments(command, as_group=False, as_positional=True)
         subcommands.add_subcommand(name, own, help=about.partition("\n")[0])
         own.prog = f"sliceflow {name}"

@@ -6,16 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from sliceflow._validation import HALVES
 from sliceflow.cli.options import Fit
+from sliceflow.cli.parser import options_of
 from sliceflow.data import Images, Stream, load, stream
-from sliceflow.data.folders import SUFFIXES
+from sliceflow.data.folders import SUFFIXES, read_image
 from sliceflow.data.tables import Table, is_csv, load_csv
+from sliceflow.runs import Run
 
 LOOKED_AT = 5000
 """Rows of a stream that a report compares samples with."""
+
+STREAMED = {".parquet", ".tar", ".npy"}
+"""Files that are streams, and never read as a whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +42,19 @@ def read(fit: Fit) -> Source:
     if fit.stream:
         return _streamed(fit)
     if is_csv(fit.data):
-        return _table(load_csv(Path(fit.data)), _names(fit.condition), _names(fit.columns))
+        return _table(load_csv(Path(fit.data)), *_columns(fit))
     images = load(fit.data, folder=fit.data_dir, size=fit.size)
     return _images(images.with_flips() if fit.flips else images, fit.condition)
+
+
+def asked_for(run: Run) -> Fit:
+    """Return the options of a run."""
+    settings = run.settings()
+    try:
+        options: Fit = options_of(Fit, settings)
+    except ValueError as error:
+        raise run.damaged(error) from error
+    return options
 
 
 def _check(fit: Fit) -> None:
@@ -52,13 +66,15 @@ def _check(fit: Fit) -> None:
         raise ValueError("--columns is for tables: leave it out for images")
     if fit.stream and (is_table or fit.flips):
         raise ValueError("--stream is not for CSV files or --flips: leave one of them out")
+    if not fit.stream and Path(fit.data).suffix.lower() in STREAMED:
+        raise ValueError(f"{fit.data} can only be read as it is needed: pass --stream")
 
 
 def _streamed(fit: Fit) -> Source:
     """Return a stream, and some of its rows."""
-    is_part = fit.condition in HALVES or Path(fit.condition).suffix in SUFFIXES
-    given = [] if is_part else _names(fit.condition)
-    found = stream(fit.data, given, _names(fit.columns), fit.size)
+    is_part = fit.condition in HALVES or Path(fit.condition).suffix.lower() in SUFFIXES
+    given, columns = _columns(replace(fit, condition="none") if is_part else fit)
+    found = stream(fit.data, given, columns, fit.size)
     found = replace(found, conditional=bool(given))
     x, y = found.draw(np.random.default_rng(fit.seed), LOOKED_AT)
     if given and y is None:
@@ -67,9 +83,20 @@ def _streamed(fit: Fit) -> Source:
     return Source(x, y, observed, stream=found)
 
 
-def _names(text: str | None) -> list[str]:
+def _columns(fit: Fit) -> tuple[list[str], list[str]]:
+    """Return the names of columns that are given, and those that are drawn, if they are named."""
+    given, drawn = _names("--condition", fit.condition), _names("--columns", fit.columns)
+    if both := [name for name in drawn if name in given]:
+        raise ValueError(f"{', '.join(both)}: either drawn or given: leave it out of one of them")
+    return given, drawn
+
+
+def _names(flag: str, text: str | None) -> list[str]:
     """Return names that commas separate."""
-    return [] if text in (None, "none") else [name.strip() for name in text.split(",")]
+    names = [] if text in (None, "none") else [name.strip() for name in text.split(",")]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"{flag} names {twice[0]} more than once: name it once")
+    return names
 
 
 def _table(table: Table, given: Sequence[str], columns: Sequence[str]) -> Source:
@@ -77,8 +104,6 @@ def _table(table: Table, given: Sequence[str], columns: Sequence[str]) -> Source
     names = columns or [name for name in table.columns if name not in given]
     if not names:
         raise ValueError("all columns are given: leave one out of --condition, to be drawn")
-    if both := set(names) & set(given):
-        raise ValueError(f"{', '.join(both)}: either drawn or given: leave it out of one of them")
     x = table.numbers(names)
     if len(y) != 1:
         return Source(x, table.numbers(given) if given else None, names=(*names, *given))
@@ -112,8 +137,7 @@ def _mask(path: Path, shape: tuple[int, int, int]) -> np.ndarray:
             f"--condition {path}: give none, label, {', '.join(HALVES)} or the path of an image "
             "that is white where pixels are given"
         )
-    with Image.open(path) as image:
-        white = np.asarray(image.convert("L")) > 127
+    white = np.asarray(read_image(path).convert("L")) > 127
     if white.shape != shape[1:]:
         raise ValueError(f"{path} has {white.shape} pixels and the images {shape[1:]}: resize it")
     return np.broadcast_to(white, shape)
