@@ -312,7 +312,7 @@ WRONG = [
     ("fit table.csv --resume --out runs/never", 1, "leave out --resume"),
     ("fit --resume", 2, "sliceflow fit: it needs data"),
     ("fit table.csv --condition u --columns u,v --out x", 1, "leave it out of one of them"),
-    ("fit missing.csv --out x", 1, "'u' has 'NA' where a number should be: fill it in"),
+    ("fit missing.csv --out x", 1, "missing.csv: column 'u' has no value in line 3: fill it in"),
     ("fit photos/dark --condition label --out x", 1, "leave out --condition label"),
     ("fit photos --condition middle --out x", 1, "give none, label, left"),
     ("fit photos --condition large.png --out x", 1, "resize it"),

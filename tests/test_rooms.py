@@ -8,6 +8,8 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "sliceflow"
 
 ROOMS = [
+    "_reading",
+    "_settings",
     "_parameters",
     "_validation",
     "_scaling",
@@ -43,6 +45,7 @@ ROOMS = [
     "data.idx",
     "data.cifar",
     "data.folders",
+    "data.arrays",
     "data.blocks",
     "data.parquet",
     "data.tars",
