@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from own_data import make_photos, make_table
+from own_data import make_photos
 
 import sliceflow.estimator
 from benchmarks.__main__ import SUITES
@@ -29,8 +29,6 @@ def blocks(document):
 def prepare(folder):
     """Put into a folder what documents call your own data."""
     make_photos(folder / "photos", ("cats", "dogs"), 30, shape=(8, 6))  # small, to be quick
-    columns, species = ("length", "width", "species"), ("setosa", "virginica")
-    make_table(folder / "flowers.csv", columns, species, 90)
     (folder / "examples").symlink_to(ROOT / "examples")
 
 
