@@ -20,7 +20,7 @@ from sliceflow.cli import COMMANDS, main
 from sliceflow.data.tables import load_csv
 from sliceflow.forecast import COPIES, Forecast
 from sliceflow.report import write_report
-from sliceflow.runs import Run, Watcher
+from sliceflow.runs import Run, Watcher, rows_to_compare
 from sliceflow.speed import speeds
 
 SHORT = ("--effort", "0.05")
@@ -250,8 +250,20 @@ def test_a_line_that_was_cut_off_is_written_anew(tmp_path):
     plan = SlicedFlow(schedule=2, random_state=0).plan(data)
     run = Run(tmp_path)
     run.metrics.write_text('{"step": 1, "seco')
-    plan.run([Watcher(run, plan)])
+    plan.run([Watcher(run, plan, rows_to_compare(plan))])
     assert [line["step"] for line in run.moments()] == [1, 2]
+
+
+@pytest.mark.parametrize("shards", [1, 64])
+def test_rows_to_compare_are_of_all_the_data(shards):
+    """Each shard gives as many, to both halves, and hardly a row comes twice."""
+    data = np.arange(3000.0)[:, None]
+    plan = SlicedFlow(schedule=1, shards=shards, random_state=0).plan(data)
+    rows = plan.scaling.back(rows_to_compare(plan)).round()[0]
+    assert len(rows) == 2000
+    assert len(rows.unique()) > 1990
+    for half in rows.split(1000):
+        assert half.mean() == pytest.approx(1500, abs=100)
 
 
 def test_the_minutes_that_are_said_to_be_enough_are():

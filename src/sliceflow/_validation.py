@@ -154,12 +154,15 @@ def check_training_rows(x: Any) -> Tensor:
     return rows
 
 
-def check_shards(shards: int, rows: int, particles: int) -> None:
-    """Refuse more shards than there are rows or particles for."""
-    if shards > min(rows, particles):
+def check_shards(shards: int, most: int, processes: int) -> None:
+    """Refuse more shards than data and particles can be cut into, or fewer than processes."""
+    if shards > most:
         raise ValueError(
-            f"{rows} rows and {particles} particles cannot be cut into {shards} shards: pass "
-            f"shards={min(rows, particles)}"
+            f"data and particles cannot be cut into {shards} shards: pass shards={most}"
+        )
+    if shards < processes:
+        raise ValueError(
+            f"{processes} processes cannot share {shards} shards: start at most {shards} processes"
         )
 
 

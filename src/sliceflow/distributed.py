@@ -222,14 +222,17 @@ class Ranks(Group):
         return largest
 
 
-def group(shards: int | None = None) -> Group:
-    """Return the processes that torchrun started, or this one alone."""
+def group(shards: int | None = None, most: int = SHARDS) -> Group:
+    """Return the processes that torchrun started, or this one alone.
+
+    If their number is not given, many processes have 64 shards, but no more than ``most``.
+    """
     if not dist.is_torchelastic_launched():
         return Alone(shards or 1)
     if not dist.is_initialized():
         end_with_parent()
         dist.init_process_group("gloo", timeout=timedelta(seconds=TIMEOUT))
-    return Ranks(shards or SHARDS)
+    return Ranks(shards or min(SHARDS, most))
 
 
 def end_with_parent() -> None:

@@ -121,7 +121,7 @@ class SlicedFlow(Parameters):
     shards : int, optional
         Into how many parts particles and data are cut: processes that torchrun started share them,
         and as many shards give the same bits on any number of processes. By default 64 if there
-        are such processes, else 1.
+        are such processes, or fewer if there are not as many rows and particles, else 1.
     device : str or torch.device
         Where to work.
     random_state : int, NumPy generator or None
@@ -238,8 +238,9 @@ class SlicedFlow(Parameters):
         n = len(rows) if stream is None else len(stream)
         m = min(n, MOST_STREAMED if stream else n) if self.n_particles is None else self.n_particles
         m = check_integer("n_particles", m, 2)
-        group = group_of(check_optional_integer("shards", self.shards, 1))
-        check_shards(group.shards, n, m)
+        most = min(m, n if stream is None else len(stream.blocks.sizes))
+        group = group_of(check_optional_integer("shards", self.shards, 1), most)
+        check_shards(group.shards, most, group.size)
         shape = tuple(rows.shape[1:])
         condition, y_rows, classes = self._condition(shape, len(rows), y)
         z = condition.join(rows.cpu().flatten(1).T, y_rows)

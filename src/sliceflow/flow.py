@@ -159,12 +159,12 @@ class Flow(Course):
         """The law of x where particles start, made from the data if need be."""
 
         def draw(n: int) -> Tensor:
-            return self._draw(self.targets, n, Draw.GAUSSIAN)
+            return self.draw_rows(self.targets, n, Draw.GAUSSIAN)
 
         rng = generator(self.seed, Draw.ROTATION)
         return self.initial.sampler(draw, self.condition, math.prod(self.shape), rng)
 
-    def _draw(self, targets: Sequence[Target], n: int, draw: Draw, stage: int = 0) -> Tensor:
+    def draw_rows(self, targets: Sequence[Target], n: int, draw: Draw, stage: int = 0) -> Tensor:
         """Draw n rows of all data, the same on every process."""
         own = [
             target.draw(generator(seed, draw, stage), m)
@@ -193,7 +193,7 @@ class Flow(Course):
             parts = [target.part(*asked) for target, asked in zip(targets, keys, strict=True)]
             targets = self.group.each(lambda part: part.at(level), parts)
         axes = self.engine.axes(
-            stage, self.shape, lambda n: self._draw(targets, n, Draw.AXES, number)
+            stage, self.shape, lambda n: self.draw_rows(targets, n, Draw.AXES, number)
         )
         law = self.engine.directions(stage, self.shape, self.condition, axes)
         return ToData(level, law, targets, axes)

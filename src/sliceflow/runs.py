@@ -21,7 +21,9 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import torch
 from PIL import Image
+from torch import Tensor
 
 from sliceflow._random import Draw, generator
 from sliceflow._reading import FileError, check_file
@@ -174,21 +176,32 @@ def _moment(line: str) -> dict[str, Any] | None:
     return moment if is_whole else None
 
 
+def rows_to_compare(plan: Plan) -> Tensor:
+    """Draw rows of all data for a `Watcher`, in random order. Every process has to take part."""
+    flow = plan.flow
+    n = 2 * min(COMPARED, plan.n_particles, plan.n_rows // 2)
+    x, _ = flow.condition.split(flow.draw_rows(flow.targets, n, Draw.COMPARED))
+    order = generator(flow.seed, Draw.COMPARED).permutation(n)
+    return x[:, torch.from_numpy(order)]
+
+
 @dataclass
 class Watcher:
-    """A callback that writes a run's metrics and pictures whenever a stage ends."""
+    """A callback that writes a run's metrics and pictures whenever a stage ends.
+
+    ``rows`` are those that particles of this process are compared with: see `rows_to_compare`.
+    """
 
     run: Run
     plan: Plan
+    rows: Tensor
     board: Board | None = None
     _last: float = field(default_factory=perf_counter)
 
     def __post_init__(self) -> None:
-        flow = self.plan.flow
-        n = min(COMPARED, self.plan.n_particles, self.plan.n_rows // 2)
-        data = flow.targets[0].draw(generator(flow.seed, Draw.COMPARED), 2 * n)
-        x, _ = flow.condition.split(data)
-        self._data, others = x[:, :n].T, x[:, n:].T
+        own = sum(self.plan.flow.group.widths(self.plan.n_particles))
+        n = min(own, self.rows.shape[1] // 2)
+        self._data, others = self.rows[:, :n].T, self.rows[:, n : 2 * n].T
         self._floor = sliced_wasserstein(others, self._data)
         self.run.picture(0).parent.mkdir(parents=True, exist_ok=True)
         self.run.mend()
@@ -221,7 +234,7 @@ class Watcher:
         return state.step % max(1, self.plan.flow.schedule[0].steps // PARTS) == 0
 
     def distance(self, state: State) -> float:
-        """Return the sliced distance of some particles to as many rows of the data."""
+        """Return the sliced distance of some particles of this process to as many rows."""
         x, _ = self.plan.flow.condition.split(state.particles)
         return sliced_wasserstein(x[:, : len(self._data)].T, self._data)
 

@@ -23,7 +23,7 @@ from sliceflow.course import Callback, State
 from sliceflow.estimator import SlicedFlow
 from sliceflow.forecast import Forecast, rehearse
 from sliceflow.plan import Plan
-from sliceflow.runs import Run, Watcher
+from sliceflow.runs import Run, Watcher, rows_to_compare
 from sliceflow.schedules import Stage, by_name, scaled
 
 MOST = 10_000
@@ -50,13 +50,14 @@ def run(options: Fit) -> None:
         if options.dry_run:
             print(told(forecast, plan, options.json))
             return
+    rows = rows_to_compare(plan)
     if not plan.is_first:
         plan.run((), place.checkpoints)
         return
     board = Board(place.board) if options.tensorboard else None
     place.folder.mkdir(parents=True, exist_ok=True)
     place.config.write_text(yaml.safe_dump(kept(options), sort_keys=False))
-    watcher = Watcher(place, plan, board)
+    watcher = Watcher(place, plan, rows, board)
     state = plan.run([watcher], place.checkpoints, verbose=sys.stderr.isatty())
     finish(place, title(options), plan, state, source)
     shutil.rmtree(place.checkpoints)
@@ -75,7 +76,7 @@ def rehearsed(options: Fit, plan: Plan, source: Source) -> Forecast:
         place.config.touch()
 
         def perform(short: Plan, count: Callback) -> State:
-            state = short.run([count, Watcher(place, short)])
+            state = short.run([count, Watcher(place, short, rows_to_compare(short))])
             finish(place, title(options), short, state, source)
             return state
 
