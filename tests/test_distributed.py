@@ -9,17 +9,23 @@ from pathlib import Path
 
 import pytest
 import torch
+from own_data import make_table
 from ranks import KINDS, digest, fitted
 
 SCRIPT = Path(__file__).with_name("ranks.py")
 
 
-def started(processes, *arguments, threads=1):
+def launched(processes, *command, threads=1, **options):
     """Start processes, as torchrun does."""
-    launcher = ["-m", "sliceflow.launch", "--standalone", f"--nproc-per-node={processes}"]
-    command = [sys.executable, *launcher, SCRIPT, *map(str, arguments)]
+    launcher = [sys.executable, "-m", "sliceflow.launch", f"--nproc-per-node={processes}"]
     environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    options = {"env": environment, "stdout": subprocess.PIPE, "text": True} | options
+    return subprocess.Popen([*launcher, *map(str, command)], **options)
+
+
+def started(processes, *arguments, threads=1):
+    """Start the processes of a fit."""
+    return launched(processes, SCRIPT, *arguments, threads=threads)
 
 
 def run(*arguments, **settings):
@@ -84,3 +90,85 @@ def test_processes_end_with_their_launcher(tmp_path):
     process.kill()
     answer, _ = process.communicate(timeout=60)  # which they have open too, and leave empty
     assert not answer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [3000, 67, 10])
+def test_the_command_line_on_many_processes(tmp_path, rows):
+    """A part of the particles is less than is compared; some tables have fewer rows than shards."""
+    make_table(tmp_path / "table.csv", ("u", "v", "kind"), "ab", rows)
+    models = set()
+    for processes in (1, 3):
+        fit = ("fit", "table.csv", "--condition", "kind", "--preset", "quick")
+        launch = launched(processes, "-m", "sliceflow", *fit, "--out", processes, cwd=tmp_path)
+        assert launch.wait(300) == 0
+        models.add((tmp_path / str(processes) / "model.zip").read_bytes())
+    assert len(models) == 1
+
+
+def errors_of(*arguments, **options):
+    """Return the exit code of three processes, and what they and the launcher print as errors."""
+    process = launched(3, *arguments, stderr=subprocess.PIPE, **options)
+    _, errors = process.communicate(timeout=300)
+    return process.returncode, errors
+
+
+@pytest.mark.slow
+def test_an_error_of_the_command_line_is_printed_once(tmp_path):
+    code, errors = errors_of("-m", "sliceflow", "fit", "none.csv", cwd=tmp_path)
+    assert code == 1
+    *again, line = errors.splitlines()
+    assert line == "sliceflow fit: none.csv: No such file or directory: check the path"
+    assert again == ["sliceflow.launch: a process failed: starting all of them again"] * 2
+
+
+@pytest.mark.slow
+def test_a_wrong_use_ends_a_launch_at_once():
+    code, errors = errors_of("-m", "sliceflow", "fit", "table.csv", "--nonsense", "1")
+    assert code == 2
+    assert len(errors.splitlines()) == 1
+    assert "there is no --nonsense" in errors
+
+
+FAILING = """
+from sliceflow.distributed import group
+everyone = group()
+if everyone.rank == 1:
+    raise ValueError("of the second process")
+everyone.most(0)
+"""
+
+
+@pytest.mark.slow
+def test_an_error_of_one_process_is_printed_once(tmp_path):
+    """The others lose their connection to it, and say nothing about that."""
+    (tmp_path / "script.py").write_text(FAILING)
+    code, errors = errors_of("script.py", cwd=tmp_path)
+    assert code == 1
+    assert errors.endswith("ValueError: of the second process\n")
+    assert errors.count("Traceback") == errors.count("ValueError: of") == 1
+    assert "gloo" not in errors
+
+
+KILLED_ONCE = """
+import os, signal, sys
+from pathlib import Path
+from sliceflow.distributed import group
+everyone = group()
+everyone.most(0)
+if everyone.rank == 1 and not Path("killed").exists():
+    Path("killed").touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+everyone.most(0)
+if everyone.rank == 0:
+    Path("arguments").write_text(" ".join(sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow
+def test_a_script_whose_process_is_killed_once_works(tmp_path):
+    (tmp_path / "script.py").write_text(KILLED_ONCE)
+    code, errors = errors_of("script.py", "a", "--b", cwd=tmp_path)
+    assert code == 0
+    assert "Traceback" not in errors
+    assert (tmp_path / "arguments").read_text() == "a --b"

@@ -8,6 +8,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "sliceflow"
 
 ROOMS = [
+    "_ending",
     "_reading",
     "_settings",
     "_parameters",
@@ -68,6 +69,7 @@ ROOMS = [
     "board",
     "runs",
     "report",
+    "_worker",
     "launch",
     "figures",
     "reproduce.fits",

@@ -13,6 +13,7 @@ from importlib.metadata import version
 
 import yaml
 
+from sliceflow._ending import FAILED, INTERRUPTED, end
 from sliceflow.cli.options import Bench, Evaluate, Fit, Info, Inpaint, Reproduce, Sample
 from sliceflow.cli.parser import parser_of
 
@@ -34,7 +35,6 @@ Examples:
   sliceflow evaluate runs/mnist
 """
 
-FAILED, INTERRUPTED = 1, 130
 EXPECTED = (
     *(ValueError, TypeError, OSError, ImportError, FloatingPointError, EOFError),
     *(zipfile.BadZipFile, yaml.YAMLError),
@@ -80,16 +80,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         importlib.import_module(f"sliceflow.cli.{name}").run(options)
     except KeyboardInterrupt as error:  # which says so if the state was saved
         fix = ": add --resume to go on from the last checkpoint" if error.args else ""
-        _end(f"sliceflow {name}: interrupted{fix}", INTERRUPTED)
+        end(f"sliceflow {name}: interrupted{fix}", INTERRUPTED)
     except EXPECTED as error:
         if os.environ.get(DEBUG):
             raise
-        _end(f"sliceflow {name}: {_told(error)}", FAILED)
+        end(f"sliceflow {name}: {_told(error)}", FAILED)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
             raise
         fix = f": pass a smaller {SMALLER[name]}" if name in SMALLER else ""
-        _end(f"sliceflow {name}: it does not fit in memory{fix}", FAILED)
+        end(f"sliceflow {name}: it does not fit in memory{fix}", FAILED)
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
@@ -103,8 +103,3 @@ def _told(error: BaseException) -> str:
         return f"{error.filename or ''}: {error.strerror}{fix}".lstrip(": ")
     message = " ".join(str(error).split()) or type(error).__name__
     return re.sub(rf"\b({'|'.join(FLAGS)})=", lambda name: f"{FLAGS[name[1]]} ", message)
-
-
-def _end(message: str, code: int) -> None:
-    print(message, file=sys.stderr)
-    raise SystemExit(code)

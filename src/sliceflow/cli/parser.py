@@ -6,7 +6,6 @@ No room of the command line imports PyTorch before a command runs: `--help` is t
 import argparse
 import inspect
 import re
-import sys
 from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args, get_origin
 
@@ -17,12 +16,9 @@ from jsonargparse import (  # type: ignore[attr-defined]
     set_parsing_settings,
 )
 
+from sliceflow._ending import WRONG_USE, end
 from sliceflow._reading import near
 from sliceflow._settings import read_settings
-
-WRONG_USE = 2
-"""The exit code when the command itself is wrong."""
-
 
 set_parsing_settings(add_print_completion_argument=True)
 
@@ -59,8 +55,7 @@ class Parser(ArgumentParser):
         parser = getattr(ex, "subcommand_parser", None) or self
         command = re.search(r"arguments are required: (\w+)\.", message)
         prog = f"{self.prog} {command[1]}" if command else parser.prog
-        sys.stderr.write(f"{prog}: {parser._told(message)} (see {prog} --help)\n")
-        raise SystemExit(WRONG_USE)
+        end(f"{prog}: {parser._told(message)} (see {prog} --help)", WRONG_USE)
 
     def _told(self, message: str) -> str:
         """Return what is wrong, in one line."""

@@ -1,0 +1,24 @@
+"""How a command ends that cannot go on: with one line that says why, and an exit code."""
+
+import sys
+from typing import NoReturn
+
+FAILED, WRONG_USE, SIGNALLED, INTERRUPTED = 1, 2, 128, 130
+"""Exit codes: of an error, of a command that is wrong, of signals from there on, and of Ctrl-C."""
+
+_prints = True
+
+
+def leave_lines_to_launcher() -> None:
+    """Let `sliceflow.launch` print the line of `end`: once, for all processes and attempts."""
+    global _prints
+    _prints = False
+
+
+def end(line: str, code: int) -> NoReturn:
+    """Print why the command ends, unless the launcher will, and end the process."""
+    if _prints:
+        print(line, file=sys.stderr)
+    ending = SystemExit(code)
+    ending.add_note(line)
+    raise ending
