@@ -1,4 +1,4 @@
-"""A fit on four hosts, hurt at random: it goes on each time, and ends with the same bits."""
+"""Fits on many processes, hurt at random: they go on each time, and end with the same bits."""
 
 import json
 import os
@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._hosts import Host, hosts
+from benchmarks.forecasts import write_table
 from benchmarks.ledger import ROOT, Figure
-from benchmarks.ranks import launched
+from benchmarks.ranks import cli_fit, launched, model_sum
 from sliceflow.data import load
 
 FITS, FAULTS = 10, 5
@@ -25,10 +26,13 @@ TIMEOUT = 5
 LIMIT = 300
 """Seconds that a fit may take to go on before it counts as hanging."""
 SIZE = {"rows": 2000, "particles": 2000}
+ROWS, EFFORT, PROCESSES = 1001, 3, 3
+"""Of fits by the command line: rows of the table, and steps enough to be hurt in the middle."""
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield how many faults the fits outlived, and how long they took to go on."""
+    yield by_command_line(10 // shrink)
     load("mnist")  # which the fit needs
     wanted = launched(1, **SIZE)["digest"]
     fits, faults = (FITS, FAULTS) if shrink == 1 else (1, 2)
@@ -44,6 +48,37 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     told = f"from a fault to the end of a step after it, a message may take {TIMEOUT} s"
     yield Figure("faults.median", float(np.median(waits)), "s", f"{told}; median")
     yield Figure("faults.longest", max(waits), "s", f"{told}; longest")
+
+
+def by_command_line(fits: int) -> Figure:
+    """Kill a process of each fit by the command line; count those that end with the same model."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        table, out = folder / "table.csv", folder / "whole"
+        write_table(table, ROWS)
+        wanted = model_sum(cli_fit(table, out, 1, EFFORT), out)
+        same = sum(
+            killed_sum(table, folder / str(number), np.random.default_rng(number)) == wanted
+            for number in range(fits)
+        )
+    about = f"fits by the command line on {PROCESSES} processes, one of them killed, that ended"
+    return Figure("faults.cli_ok", same, "", f"{about} with the same model.zip, of {fits}")
+
+
+def killed_sum(table: Path, out: Path, rng: np.random.Generator) -> str:
+    """Return the sum of the model of a fit of which a process is killed."""
+    launch = cli_fit(table, out, PROCESSES, EFFORT)
+    while not (out / "metrics.jsonl").exists() and launch.poll() is None:
+        time.sleep(0.01)
+    time.sleep(rng.uniform(0, 1))
+    if workers := children(launch.pid):
+        os.kill(rng.choice(workers), signal.SIGKILL)
+    return model_sum(launch, out, LIMIT)
+
+
+def children(process: int) -> list[int]:
+    """Return the processes that a process has started."""
+    return [int(n) for n in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 def hurt_fit(
@@ -117,10 +152,9 @@ class Agent:
 
     def worker(self) -> int:
         """Return the process of the fit on this host, when there is one."""
-        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        while not (children := path.read_text().split()):
+        while not (workers := children(self.process.pid)):
             time.sleep(0.01)
-        return int(children[0])
+        return workers[0]
 
     def end(self) -> None:
         """Let it be."""

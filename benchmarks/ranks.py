@@ -1,18 +1,24 @@
 """Many processes: the same bits, what crosses the wire, and twice the work by twice as many."""
 
+import hashlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from statistics import median
 
+from benchmarks.forecasts import write_table
 from benchmarks.ledger import ROOT, Figure
 from sliceflow.transport.histogram import BUCKET, CELLS
 
 PROCESSES = (1, 2, 3, 4, 8)
 H = 28 * 28
 """Directions of the last steps."""
+TABLES = (3000, 1001, 67, 20)
+"""Rows of tables that do not divide evenly among processes; the last has fewer than 64 shards."""
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
@@ -20,8 +26,10 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     size = {"rows": 10_000 // shrink, "particles": 10_000 // shrink}
     if shrink == 1:
         yield same_bits(size, PROCESSES, ("mnist", "table"), (1, 2))
+        yield cli_same_bits(TABLES, PROCESSES)
     else:
         yield same_bits(size, (1, 2), ("mnist",), (1,))
+        yield cli_same_bits((1001, 20), (1, 3))
     yield from wire(size)
     ratios = [weak_scaling(size) for _ in range(repeats)]
     about = "seconds of a step, 2 processes with twice the particles and rows / 1, a thread each"
@@ -32,8 +40,7 @@ def launched(
     processes: int, threads: int = 1, module: str = "benchmarks._ranked", **options
 ) -> dict:
     """Return what a module, by default a fit, tells on so many processes."""
-    launcher = ["-m", "sliceflow.launch", "--standalone", f"--nproc-per-node={processes}"]
-    command = [sys.executable, *launcher, "-m", module, json.dumps(options)]
+    command = [*launcher(processes), "-m", module, json.dumps(options)]
     environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
@@ -41,22 +48,70 @@ def launched(
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def launcher(processes: int) -> list[str]:
+    """Return the command that starts processes on this host."""
+    options = ["--standalone", f"--nproc-per-node={processes}"]
+    return [sys.executable, "-m", "sliceflow.launch", *options]
+
+
 def same_bits(
     size: dict, processes: tuple[int, ...], kinds: tuple[str, ...], threads: tuple[int, ...]
 ) -> Figure:
     """Compare sums of particles and model, of each kind of data and number of threads."""
-    wanted, largest = None, 0
-    for p in processes:
-        digests = [
+
+    def sums(p: int) -> list[set[str]]:
+        return [
             {launched(p, each, data=data, **size)["digest"] for each in threads} for data in kinds
         ]
-        wanted = wanted or digests
-        if digests != wanted or any(len(both) > 1 for both in digests):
-            break
-        largest = p
+
+    largest = most_alike(processes, sums)
     about = f"most processes, of {processes}, with the same particles and model to the bit"
     told = f"{about}: {' and '.join(kinds)}, {' and '.join(map(str, threads))} threads"
     return Figure("ranks.same_bits", largest, "", told)
+
+
+def most_alike(processes: tuple[int, ...], sums: Callable[[int], list[set[str]]]) -> int:
+    """Return the last number of processes up to which all have the same sums, one in each set."""
+    wanted, largest = None, 0
+    for p in processes:
+        found = sums(p)
+        wanted = wanted or found
+        if found != wanted or any(len(same) > 1 for same in found):
+            break
+        largest = p
+    return largest
+
+
+def cli_same_bits(rows: tuple[int, ...], processes: tuple[int, ...]) -> Figure:
+    """Compare the models of fits by the command line, byte by byte, to tables of so many rows."""
+    with tempfile.TemporaryDirectory() as name:
+        tables = [Path(name, f"{n}.csv") for n in rows]
+        for table, n in zip(tables, rows, strict=True):
+            write_table(table, n)
+
+        def sums(p: int) -> list[set[str]]:
+            outs = [table.with_suffix(f".{p}") for table in tables]
+            pairs = zip(tables, outs, strict=True)
+            return [{model_sum(cli_fit(table, out, p), out)} for table, out in pairs]
+
+        largest = most_alike(processes, sums)
+    told = ", ".join(f"{n:,}" for n in rows)
+    about = f"most processes, of {processes}, with the same model.zip by the command line"
+    return Figure("ranks.cli_same_bits", largest, "", f"{about}: tables of {told} rows")
+
+
+def cli_fit(table: Path, out: Path, processes: int, effort: float = 1) -> subprocess.Popen:
+    """Start a fit to a table by the command line."""
+    options = ["--preset", "quick", "--effort", str(effort), "--out", str(out)]
+    command = [*launcher(processes), "-m", "sliceflow", "fit", str(table), *options]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+
+
+def model_sum(fit: subprocess.Popen, out: Path, seconds: float | None = None) -> str:
+    """Wait for a fit to end, and return the sum of its model."""
+    if fit.wait(seconds):
+        return f"{out} failed"  # which is like no other
+    return hashlib.sha256((out / "model.zip").read_bytes()).hexdigest()
 
 
 def wire(size: dict) -> Iterator[Figure]:
