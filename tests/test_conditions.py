@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from sliceflow._random import Draw, Key
+from sliceflow._random import Draw, Key, Random
 from sliceflow.conditions import Columns, Label, Observed, Unconditional
 from sliceflow.targets import ArrayTarget, mixed
 
@@ -38,14 +38,14 @@ def test_free(condition, y, free):
 def test_initial_conditions_are_those_of_the_data(condition, y, free, n):
     """Each row as often as any other, in another order."""
     z = condition.join(X, y)
-    drawn = condition.initial(ArrayTarget(z), np.random.default_rng(0), n)
+    drawn = condition.initial(ArrayTarget(z), Random(0, Draw.CONDITIONS), n)
     assert not torch.equal(drawn[:, :9], z)
     assert torch.equal(drawn.sort(dim=1).values, z.repeat(1, n // 9).sort(dim=1).values)
 
 
 @pytest.mark.parametrize("n", [1, 5, 13])
 def test_rows_are_as_even_as_they_can_be(n):
-    drawn = ArrayTarget(torch.arange(6.0)[None]).draw(np.random.default_rng(0), n)
+    drawn = ArrayTarget(torch.arange(6.0)[None]).draw(Random(0, Draw.CONDITIONS), n)
     counts = np.bincount(drawn.squeeze(0).long(), minlength=6)
     assert counts.sum() == n
     assert counts.max() - counts.min() <= 1
@@ -54,10 +54,10 @@ def test_rows_are_as_even_as_they_can_be(n):
 @pytest.mark.parametrize("n", [10, 37, 1000])
 def test_initial_labels_are_as_frequent_as_those_of_the_data(n):
     labels = np.repeat([0, 1, 2], [500, 300, 200])
-    order = mixed(np.random.default_rng(0), labels)
+    order = mixed(Random(0, Draw.ORDER), labels)
     condition = Label(3, 10.0)
     target = ArrayTarget(condition.join(torch.zeros(1, 1000), torch.from_numpy(labels[order])))
-    _, drawn = condition.split(condition.initial(target, np.random.default_rng(1), n))
+    _, drawn = condition.split(condition.initial(target, Random(1, Draw.CONDITIONS), n))
     expected = n * np.array([0.5, 0.3, 0.2])
     assert np.abs(np.bincount(drawn, minlength=3) - expected).max() <= 2
 

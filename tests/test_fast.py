@@ -10,7 +10,7 @@ import torch
 from test_flow import CONDITIONS, bits, make
 
 from sliceflow import SlicedFlow, distributed
-from sliceflow._random import Draw, Key, generator
+from sliceflow._random import Draw, Key, Random
 from sliceflow._threads import parallel
 from sliceflow.conditions import Label, Unconditional
 from sliceflow.engines import Fast
@@ -61,7 +61,7 @@ def image_flow(condition="none", schedule=SCHEDULE, n=1500, **settings):
 def first_directions(flow, state):
     """Return the directions of the first step."""
     law = flow.setting(state).law
-    return flow.engine.draw(law, generator(flow.seed, Draw.DIRECTIONS), state.particles)
+    return flow.engine.draw(law, Random(flow.seed, Draw.DIRECTIONS), state.particles)
 
 
 @pytest.mark.parametrize("stage", [Stage(1, 12, 5), Stage(1, 12, 4, band=3), Stage(1, 8, 3)])
@@ -238,7 +238,7 @@ def test_a_stage_at_a_resolution_keeps_its_part(stage, n_parts):
 
 def test_neighbours_have_all_labels():
     labels = np.random.default_rng(0).choice(3, size=1000, p=[0.6, 0.3, 0.1])
-    order = mixed(np.random.default_rng(1), labels)
+    order = mixed(Random(1, Draw.ORDER), labels)
     assert sorted(order) == list(range(1000))
     share = np.bincount(labels) / 1000
     for part in np.array_split(labels[order], 7):

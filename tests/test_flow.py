@@ -13,7 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sliceflow._random import Draw, generator
+from sliceflow._random import Draw, Random
 from sliceflow.conditions import Columns, Label, Observed, Unconditional
 from sliceflow.engines import Exact, chunk_size
 from sliceflow.flow import Flow
@@ -67,7 +67,7 @@ def configurations():
 
 def directions(seed, steps, h, dimension):
     """Draw what the flow draws, (steps, h, D), and put it on the sphere."""
-    g = [generator(seed, Draw.DIRECTIONS, 0, k).standard_normal((h, dimension), dtype=np.float32)
+    g = [Random(seed, Draw.DIRECTIONS, 0, k).normal((h, dimension))
          for k in range(steps)]  # fmt: skip
     g = np.array(g, dtype=np.float64)
     return g / np.linalg.norm(g, axis=-1, keepdims=True)
@@ -120,7 +120,7 @@ def test_algorithm_2(seed, steps, dtype):
         seed=seed,
     )
     state = flow.start(int(m))
-    noise = [generator(seed, Draw.NOISE, 0, k).standard_normal((m, d), dtype=np.float32)
+    noise = [Random(seed, Draw.NOISE, 0, k).normal((m, d))
              for k in range(steps)]  # fmt: skip
     X, x = state.particles.T.double().numpy(), data.T.double().numpy()
     theirs = oracles.swf(X, x, directions(seed, 1, h, d)[0], eta, lam, noise)
@@ -142,7 +142,7 @@ def test_algorithm_1_with_local_directions(seed):
     X, Y = np.split(state.particles.T.numpy().copy(), [72], axis=1)
     x, y = np.split(data.T.numpy(), [72], axis=1)
     for number, stage in enumerate(schedule):
-        rng = generator(seed, Draw.DIRECTIONS, number)
+        rng = Random(seed, Draw.DIRECTIONS, number)
         A = flow.engine.directions(stage, shape, condition, None).draw(rng, 5, data)
         thetas = A.lift(torch.eye(5, dtype=torch.float64)).T.numpy()[None]  # [θ_x, ξ θ_y]
         if isinstance(condition, Observed):
@@ -256,7 +256,7 @@ def test_offline_particles_and_cdf_from_a_subset(seed):
     )
     state = flow.start(20, data[:, :6])
     both = torch.cat([state.particles, state.offline], dim=1).T.numpy()
-    draws = [generator(seed, Draw.SUBSET, 0, k).choice(20, 8, replace=False) for k in range(4)]
+    draws = [Random(seed, Draw.SUBSET, 0, k).subset(20, 8) for k in range(4)]
     x, y = np.split(data.T.numpy(), [3], axis=1)
     thetas = directions(seed, 4, 5, 5)
     theirs = oracles.cswf(both[:, :3], both[:, 3:], x, y, thetas, 4.0, 1.5, draws)
@@ -276,7 +276,7 @@ def test_each_step_sees_a_batch_of_its_own():
     x = data.T.numpy()
     X = flow.start(8).particles.T.numpy()
     for step, theta in enumerate(directions(0, 2, 4, 2)):
-        batch = np.split(x, 5)[generator(0, Draw.BATCH, 0, step).integers(5)]
+        batch = np.split(x, 5)[Random(0, Draw.BATCH, 0, step).integer(5)]
         X = oracles.cswf(X, X[:, :0], batch, batch[:, :0], theta[None], 1, 1.0)
     close(flow.run(flow.start(8)).particles.T, X)
 
@@ -288,9 +288,9 @@ def test_noise_is_each_swarms_own():
     state = flow.start(30, flow.targets[0].z[:, :20])
     before = [state.particles.clone(), state.offline.clone()]
     flow.run(state)
-    draws = generator(0, Draw.NOISE), generator(3, Draw.OFFLINE_NOISE)
+    draws = Random(0, Draw.NOISE), Random(3, Draw.OFFLINE_NOISE)
     for x, start, rng in zip((state.particles, state.offline), before, draws, strict=True):
-        noise = rng.standard_normal(x.T.shape, dtype=np.float32).T
+        noise = rng.normal(x.T.shape).T
         np.testing.assert_allclose(x - start, noise, atol=1e-5)
 
 

@@ -11,8 +11,12 @@ import torch
 from PIL import Image
 from test_model import CONDITIONS, LABELS, MODELS, fitted, sample
 
+import sliceflow
 from benchmarks._mutations import BYTES, PARTS, spoil
 from sliceflow import Exact, Fast, FileError, SlicedFlow, Stage, load, save
+from sliceflow._random import NumPyRandom
+from sliceflow.archive import as_json, write
+from sliceflow.io import describe
 
 NAMES = np.array(["ant", "bee", "cow"])
 
@@ -128,8 +132,64 @@ numpy.save(sys.argv[2], sliceflow.load({str(good)!r}).sample(300, numpy.arange(3
     assert np.array_equal(results[0], load(good).sample(300, np.arange(300) % 3, 1))
 
 
-def test_a_model_of_the_first_version_still_loads():
-    """The file was written when the format was new; elsewhere the last bits may differ."""
-    model = load(MODELS / "version-1.zip")
-    samples = model.sample(20, ["dark", "even"] * 10, model.seed).astype(int)
-    assert np.abs(samples - np.load(MODELS / "version-1.npy")).max() <= 1
+def small_model():
+    """Return the model of `version-2.zip`: small images by class, of all kinds of stages."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(256, size=(200, 1, 6, 6), dtype=np.uint8)
+    y = np.array(["dark", "even"])[rng.integers(2, size=200)]
+    x[y == "dark"] //= 4
+    stages = [Stage(2, 3), Stage(2, 6, 3, band=2), Stage(1, 6, 2, band=(1, None), shared=True)]
+    fit = SlicedFlow(schedule=stages, start="gaussian", knots=8, n_particles=100, random_state=0)
+    return fit.fit(x, y).model_
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_models_of_all_versions_give_the_samples_they_gave(version):
+    """The files were written when the version was new; elsewhere the last bits may differ.
+
+    A new pair is made by `save(small_model(), "version-2.zip")` and, of the loaded model, by
+    `np.save("version-2.npy", samples)`, with the samples of this test.
+    """
+    model = load(MODELS / f"version-{version}.zip")
+    samples = model.sample(20, y=["dark", "even"] * 10, random_state=model.seed).astype(int)
+    assert np.abs(samples - np.load(MODELS / f"version-{version}.npy")).max() <= 1
+
+
+def test_a_model_keeps_its_draws_when_it_is_saved_again(tmp_path):
+    model, y = load(MODELS / "version-1.zip"), ["dark", "even"] * 10
+    save(model, tmp_path / "again.zip")
+    again = load(tmp_path / "again.zip")
+    assert again.random is NumPyRandom
+    assert np.array_equal(again.sample(20, y, random_state=0), model.sample(20, y, random_state=0))
+
+
+def test_if_numpy_draws_something_else_old_models_are_refused(monkeypatch):
+    """Their samples would be wrong, without a word."""
+    drawn = NumPyRandom.normal
+    monkeypatch.setattr(NumPyRandom, "normal", lambda *asked: 1.01 * drawn(*asked))
+    with pytest.raises(FileError, match=r"drawn by NumPy, .* install numpy 2\.4, or fit"):
+        load(MODELS / "version-1.zip")
+    load(MODELS / "version-2.zip")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [({"version": 3}, "version 3, newer than 2: use a newer sliceflow"),
+     ({"version": 0}, "version 0, not 2: use the sliceflow that wrote it"),
+     ({"format": "sliceflow checkpoint"}, "a sliceflow checkpoint, not a sliceflow model")],
+)  # fmt: skip
+def test_files_of_other_versions_and_formats(changed, said, tmp_path):
+    config = {"format": "sliceflow model", "version": 2} | changed
+    write(tmp_path / "other.zip", [("config.json", as_json(config))])
+    with pytest.raises(FileError, match=said):
+        load(tmp_path / "other.zip")
+
+
+def test_a_file_tells_which_libraries_wrote_it(good):
+    config, _ = describe(good)
+    assert config["libraries"] == {
+        "sliceflow": sliceflow.__version__,
+        "numpy": np.__version__,
+        "torch": torch.__version__,
+    }
+    assert describe(MODELS / "version-1.zip")[0]["libraries"] == {}

@@ -2,7 +2,7 @@ import numpy as np
 import ot
 import pytest
 
-from sliceflow._random import Draw, generator
+from sliceflow._random import Draw, Random
 from sliceflow.metrics import sliced_wasserstein
 
 
@@ -10,7 +10,7 @@ from sliceflow.metrics import sliced_wasserstein
 def test_sliced_wasserstein_is_pots(d):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(300, d)), rng.uniform(size=(300, d))
-    theta = generator(5, Draw.DIRECTIONS).standard_normal((64, d), dtype=np.float32).astype(float)
+    theta = Random(5, Draw.DIRECTIONS).normal((64, d)).astype(float)
     theta /= np.linalg.norm(theta, axis=1, keepdims=True)
     theirs = ot.sliced_wasserstein_distance(x, y, projections=theta.T)
     assert sliced_wasserstein(x, y, n_directions=64, seed=5) == pytest.approx(theirs, rel=1e-5)

@@ -9,6 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sliceflow._random import Draw, Random
 from sliceflow.projections import BLOCK, Local, Projection, Sphere, slices
 from sliceflow.projections.operator import PANEL
 
@@ -33,7 +34,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def drawn(law, seed, h, like=FLOAT64):
-    return law.draw(np.random.default_rng(seed), h, like)
+    return law.draw(Random(seed, Draw.DIRECTIONS), h, like)
 
 
 def dense(A: Projection):
@@ -121,10 +122,12 @@ def test_local_is_the_dense_direction_built_explicitly(k, S):
     x = np.random.default_rng(1).standard_normal((C * n * n, m))
     z = drawn(law, 7, h, FLOAT32).project(torch.from_numpy(x).float())
 
-    rng = np.random.default_rng(7)  # the same draws again, in their order: places, then patches
+    rng = Random(7, Draw.DIRECTIONS)  # the same draws again, in their order: places, then patches
     size = min(S, k)
-    rows, columns = rng.integers(k, size=(2, h)) if k > S else np.zeros((2, h), dtype=int)
-    patches = rng.standard_normal((h, C * size**2), dtype=np.float32)
+    rows, columns = (
+        [rng.integers(k, h), rng.integers(k, h)] if k > S else np.zeros((2, h), dtype=int)
+    )
+    patches = rng.normal((h, C * size**2))
     theta = [
         oracles.local_direction(patch.reshape(C, size, size), (r, c), k, n)
         for patch, r, c in zip(patches, rows, columns, strict=True)

@@ -11,7 +11,7 @@ from PIL import Image
 from pyarrow import parquet
 
 from sliceflow import SlicedFlow
-from sliceflow._random import Draw, Key
+from sliceflow._random import Draw, Key, Random
 from sliceflow.data import load, stream
 from sliceflow.metrics import sliced_wasserstein
 from sliceflow.streams import Reader, StreamTarget
@@ -77,7 +77,7 @@ def test_all_rows_are_there(save, tmp_path):
     pixels, labels = images()
     data = save(tmp_path, pixels, labels)
     assert len(data) == N
-    x, y = data.draw(np.random.default_rng(0), N)
+    x, y = data.draw(Random(0, Draw.PROBE), N)
     rows = {image.tobytes(): label for image, label in zip(pixels, labels, strict=True)}
     assert {image.tobytes(): label for image, label in zip(x, y, strict=True)} == rows
 
@@ -128,8 +128,8 @@ def test_labels_are_as_often_as_in_the_data(tmp_path):
 
 def spread(data, n=600):
     """Return how far means of batches are spread, by that of means of rows drawn one by one."""
-    means = [data.draw(np.random.default_rng(i), n)[0].mean() for i in range(300)]
-    whole, _ = data.draw(np.random.default_rng(0), len(data))
+    means = [data.draw(Random(i, Draw.PROBE), n)[0].mean() for i in range(300)]
+    whole, _ = data.draw(Random(0, Draw.PROBE), len(data))
     return np.std(means) / np.std(whole) * n**0.5
 
 
@@ -197,7 +197,7 @@ def test_a_folder_is_loaded_or_streamed_alike(tmp_path):
     pixels, labels = images()
     data = save_folder(tmp_path, pixels, labels)
     whole = load(tmp_path)
-    x, y = data.draw(np.random.default_rng(0), N)
+    x, y = data.draw(Random(0, Draw.PROBE), N)
     assert sorted(map(bytes, x)) == sorted(map(bytes, whole.pixels))
     assert sorted(y) == sorted(np.array(whole.classes)[whole.labels])
 

@@ -6,9 +6,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sliceflow._random import Draw, Random
 from sliceflow.projections import Bands, Rotation, Tiles, spectral_axes
 
 FLOAT64 = torch.empty(0, dtype=torch.float64)
+
+
+def random(seed):
+    return Random(seed, Draw.DIRECTIONS)
 
 
 @st.composite
@@ -17,14 +22,14 @@ def laws(draw):
     channels, *sides = (draw(st.integers(*ends)) for ends in ((1, 3), (2, 9), (2, 9)))
     patch = draw(st.integers(1, min(sides)))
     p = channels * patch**2
-    bands = Bands(Rotation(p).draw(np.random.default_rng(0)), draw(st.integers(1, p)))
+    bands = Bands(Rotation(p).draw(random(0)), draw(st.integers(1, p)))
     basis = draw(st.sampled_from([Rotation(p), bands]))
     shared, l = draw(st.booleans()), draw(st.integers(0, 3))
     return Tiles((channels, *sides), patch, basis, shared, l, draw(st.floats(0, 20)))
 
 
 def drawn(law, seed):
-    return law.draw(np.random.default_rng(seed), FLOAT64)
+    return law.draw(random(seed), FLOAT64)
 
 
 def dense(A, law):
@@ -92,7 +97,7 @@ def test_offsets_reach_every_coordinate_as_often():
 
 
 def test_one_tile_is_all_of_x():
-    A = Tiles((5,), None, Rotation(5), l=2, amplifier=3.0).draw(np.random.default_rng(0), FLOAT64)
+    A = Tiles((5,), None, Rotation(5), l=2, amplifier=3.0).draw(random(0), FLOAT64)
     theta = A.lift(torch.eye(5, dtype=torch.float64)).T
     torch.testing.assert_close(theta[:, :5] @ theta[:, :5].T, torch.eye(5, dtype=torch.float64))
     torch.testing.assert_close(theta[:, 5:].norm(dim=1), torch.full((5,), 3.0).double())
@@ -100,7 +105,7 @@ def test_one_tile_is_all_of_x():
 
 def test_rotations_are_uniform():
     """Every entry of a uniform orthogonal matrix has mean 0 and variance 1/p."""
-    entries = torch.stack([Rotation(4).draw(np.random.default_rng(i)) for i in range(3000)])
+    entries = torch.stack([Rotation(4).draw(random(i)) for i in range(3000)])
     torch.testing.assert_close(entries.mean(dim=0), torch.zeros(4, 4).double(), atol=0.05, rtol=0)
     torch.testing.assert_close(
         entries.var(dim=0), torch.full((4, 4), 0.25).double(), atol=0.03, rtol=0
@@ -123,8 +128,8 @@ def test_spectral_axes_are_the_patches_principal_axes(patch):
 
 @pytest.mark.parametrize("band", [1, 2, 5])
 def test_bands_stay_among_their_neighbours(band):
-    axes = Rotation(6).draw(np.random.default_rng(0))
-    mix = Bands(axes, band).draw(np.random.default_rng(1)) @ axes.T
+    axes = Rotation(6).draw(random(0))
+    mix = Bands(axes, band).draw(random(1)) @ axes.T
     near = torch.arange(6) // band
     torch.testing.assert_close(mix[near[:, None] != near], torch.zeros(()).double().expand(
         int((near[:, None] != near).sum())))  # fmt: skip

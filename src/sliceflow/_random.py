@@ -1,16 +1,26 @@
 """Every random draw has its own seed, made from (seed, stage, step) and what is drawn.
 
 Nothing depends on what was drawn before, so a run can stop at any step and go on with the same
-bits, and no draw depends on threads, chunks or the device: NumPy makes them on the CPU. There is
-no global random state.
+bits, and no draw depends on threads, chunks or the device: all are made on the CPU. There is no
+global random state.
+
+A model file has the seed and not the directions, so a draw must have the same bits everywhere, for
+ever. NumPy may change the streams of its `Generator` in any release. Its bit generators have
+stronger guarantees (https://numpy.org/doc/stable/reference/random/compatibility.html): "PCG64 makes
+a guarantee that a fixed seed will always produce the same random integer stream". Draws are made
+here from these integers, and from +, −, ×, ÷ and √ alone, which IEEE 754 defines to the last bit.
+A logarithm of NumPy's would differ between versions and between CPUs.
 """
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
+
+CHUNK = 2**14
+"""Normal numbers made at a time: few enough to stay in the cache."""
 
 
 class Draw(IntEnum):
@@ -33,6 +43,61 @@ class Draw(IntEnum):
     PROBE = 14
 
 
+class Random:
+    """The random numbers of one draw of one step. How they are made must never change."""
+
+    def __init__(self, seed: int, draw: Draw, stage: int = 0, step: int = 0) -> None:
+        self._bits = np.random.PCG64((seed, stage, step, int(draw)))
+
+    def _words(self, n: int) -> np.ndarray:
+        """Draw n integers of 32 bits: the lower half of each of PCG64, and its upper half."""
+        both = self._bits.random_raw(-(-n // 2)).astype("<u8", copy=False)
+        return both.view("<u4")[:n]
+
+    def uniform(self, n: int) -> np.ndarray:
+        """Draw n multiples of 2⁻³² in [0, 1)."""
+        return self._words(n) * 2.0**-32
+
+    def integers(self, n: int, size: int) -> np.ndarray:
+        """Draw integers in [0, n). The chance of each is 1/n, but for less than 2⁻⁵³."""
+        fraction = (self._bits.random_raw(size) >> np.uint64(11)) * 2.0**-53
+        return (n * fraction).astype(np.int64)
+
+    def integer(self, n: int) -> int:
+        """Draw one of them."""
+        return int(self.integers(n, 1)[0])
+
+    def permutation(self, n: int) -> np.ndarray:
+        """Draw an order of n things: that of random keys, which end in the number of their thing.
+
+        So no two keys are equal, and every way to sort them gives the same order.
+        """
+        number = np.uint64(2 ** (int(n) - 1).bit_length() - 1)
+        keys = (self._bits.random_raw(n) & ~number) | np.arange(n, dtype=np.uint64)
+        keys.sort()
+        return (keys & number).astype(np.int64)
+
+    def subset(self, n: int, size: int) -> np.ndarray:
+        """Draw some of n things, none of them twice."""
+        return self.permutation(n)[:size]
+
+    def normal(self, shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
+        """Draw from N(0, 1). The first numbers are the same however many there are."""
+        x = np.empty(shape, dtype)
+        flat = x.reshape(-1)
+        for first in range(0, x.size, CHUNK):
+            part = flat[first : first + CHUNK]
+            part[:] = normal_quantile(self._words(len(part)))
+        return x
+
+    def particles(self, like: Tensor) -> Tensor:
+        """Draw particles from N(0, I), with the shape (d, M), dtype and device of ``like``.
+
+        Drawn particle by particle, so the first particles are the same whatever M is.
+        """
+        return torch.from_numpy(self.normal(like.T.shape)).T.to(like)
+
+
 class Key(NamedTuple):
     """What a draw depends on."""
 
@@ -41,14 +106,9 @@ class Key(NamedTuple):
     stage: int = 0
     step: int = 0
 
-    def rng(self) -> np.random.Generator:
-        """Return its generator."""
-        return generator(*self)
-
-
-def generator(seed: int, draw: Draw, stage: int = 0, step: int = 0) -> np.random.Generator:
-    """Return the generator of one draw of one step."""
-    return np.random.default_rng((seed, stage, step, int(draw)))
+    def rng(self) -> Random:
+        """Return its random numbers."""
+        return Random(*self)
 
 
 def child(seed: int, number: int) -> int:
@@ -56,11 +116,74 @@ def child(seed: int, number: int) -> int:
     return int(np.random.SeedSequence((seed, number)).generate_state(1, np.uint64)[0])
 
 
-def normal(rng: np.random.Generator, like: Tensor) -> Tensor:
-    """Draw particles from N(0, I), with the shape (d, M), dtype and device of ``like``.
+def normal_quantile(k: np.ndarray) -> np.ndarray:
+    """Return the x below which N(0, 1) is with probability (k + ½) 2⁻³², for 32-bit integers k.
 
-    Drawn particle by particle, so the first particles are the same whatever M is.
+    By the functions PPND7 of M. J. Wichura, "Algorithm AS 241: the percentage points of the normal
+    distribution", Applied Statistics 37 (1988), right to 1e-7. No |x| is above 6.34.
     """
-    d, m = like.shape
-    x = rng.standard_normal((m, d), dtype=np.float32)
-    return torch.from_numpy(x).T.to(like)
+    q = (k - (2.0**31 - 0.5)) * 2.0**-32  # the probability, less ½: exact
+    r = q * q
+    np.subtract(0.180625, r, out=r)
+    x = _polynomial(r, 59.109374720, 159.29113202, 50.434271938, 3.3871327179)
+    x /= _polynomial(r, 67.187563600, 78.757757664, 17.895169469, 1.0)
+    x *= q
+    tails = np.flatnonzero(np.abs(q) > 0.425)
+    x[tails] = _tail_quantile(q[tails])
+    return x
+
+
+def _tail_quantile(q: np.ndarray) -> np.ndarray:
+    """Return the quantile of probabilities q + ½ below 0.075 or above 0.925."""
+    r = np.sqrt(-_log(0.5 - np.abs(q))) - 1.6
+    x = _polynomial(r, 0.17023821103, 1.3067284816, 2.7568153900, 1.4234372777)
+    x /= _polynomial(r, 0.12021132975, 0.73700164250, 1.0)
+    x *= np.sign(q)
+    return x
+
+
+def _log(x: np.ndarray) -> np.ndarray:
+    """Return log x, right to 1e-9: x = m 2ᵉ, and log m is 2 artanh((m − c)/(m + c)) + log c."""
+    m, e = np.frexp(x)
+    c = 0.7071067811865476  # √½, as m is from ½ to 1: s is between ±0.172
+    s = (m - c) / (m + c)
+    log: np.ndarray = 2 * s * _polynomial(s * s, 1 / 9, 1 / 7, 1 / 5, 1 / 3, 1.0)
+    log += (e - 0.5) * 0.6931471805599453
+    return log
+
+
+def _polynomial(x: np.ndarray, first: float, second: float, *others: float) -> np.ndarray:
+    """Return a polynomial of x, given its coefficients from the highest power down."""
+    y: np.ndarray = first * x
+    y += second
+    for coefficient in others:
+        y *= x
+        y += coefficient
+    return y
+
+
+class NumPyRandom(Random):
+    """Draws of NumPy's `Generator`, with which models of version 1 were recorded."""
+
+    def __init__(self, seed: int, draw: Draw, stage: int = 0, step: int = 0) -> None:
+        super().__init__(seed, draw, stage, step)
+        self._generator = np.random.Generator(self._bits)
+
+    def integers(self, n: int, size: int) -> np.ndarray:
+        """Draw integers in [0, n)."""
+        return self._generator.integers(n, size=size)
+
+    def normal(self, shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
+        """Draw from N(0, 1)."""
+        return self._generator.standard_normal(shape, dtype)
+
+    @classmethod
+    def is_unchanged(cls) -> bool:
+        """Whether NumPy still draws what it drew when these models were recorded."""
+        rng = cls(0, Draw.DIRECTIONS)
+        drawn = rng.normal((2,)), rng.normal((2,), np.float64), rng.integers(1000, 2)
+        return [*np.concatenate(drawn)] == [
+            *(-0.24275270104408264, -2.164008378982544),
+            *(0.5417699665061886, 0.6989951901221346),
+            *(994, 158),
+        ]

@@ -9,9 +9,10 @@ renamed: under its own name it is never there in part.
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
@@ -78,21 +79,45 @@ def as_tensors(**tensors: Tensor) -> bytes:
     return safetensors.torch.save({name: t.cpu().contiguous() for name, t in tensors.items()})
 
 
+Config = dict[str, Any]
+"""What `config.json` holds."""
+
+Migrations = Mapping[int, Callable[[Config], Config]]
+"""By version, what makes a config of it one of the next version."""
+
+
 @contextmanager
-def opened(path: Path, format: str, version: int) -> Iterator["Archive"]:
-    """Open a file of a format for reading; whatever is wrong with it is one error."""
+def opened(
+    path: Path, format: str, version: int, migrations: Migrations = MappingProxyType({})
+) -> Iterator["Archive"]:
+    """Open a file of a format for reading; whatever is wrong with it is one error.
+
+    Its config is that of this version: of an older file, it is migrated.
+    """
     with check_file(path).open("rb") as file:
         try:
             archive = Archive(file)
-            if (archive.config["format"], archive.config["version"]) != (format, version):
-                raise FileError(
-                    f"it is a {archive.config['format']} of version {archive.config['version']}, "
-                    f"not a {format} of version {version}: use the sliceflow that wrote it"
-                )
+            archive.config = _migrated(archive.config, format, version, migrations)
             yield archive
         except Exception as error:
             told = str(error) if isinstance(error, FileError) else repr(error)
             raise FileError(f"{path} cannot be used: {told}") from error
+
+
+def _migrated(config: Config, format: str, version: int, migrations: Migrations) -> Config:
+    """Return the config of a file as this version would have written it."""
+    found = config["version"]
+    if config["format"] != format:
+        raise FileError(f"it is a {config['format']}, not a {format}: pass another file")
+    if found > version:
+        raise FileError(f"it is of version {found}, newer than {version}: use a newer sliceflow")
+    for number in range(found, version):
+        if number not in migrations:
+            raise FileError(
+                f"it is of version {found}, not {version}: use the sliceflow that wrote it"
+            )
+        config = migrations[number](config)
+    return config
 
 
 Sizes = dict[str, tuple[int | None, ...]]
@@ -112,7 +137,7 @@ class Archive:
         if sorted(part.filename for part in parts) != sorted([*self._manifest, MANIFEST]):
             raise FileError("its parts are not those of its manifest")
         self._unread = set(self._manifest)
-        self.config: dict[str, Any] = json.loads(self.read("config.json"))
+        self.config: Config = json.loads(self.read("config.json"))
 
     def read(self, name: str) -> bytes:
         """Return a part."""

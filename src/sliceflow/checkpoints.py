@@ -24,7 +24,7 @@ from sliceflow.course import Record, State
 from sliceflow.flow import Flow
 from sliceflow.io import read_record, record_parts
 
-FORMAT, VERSION = "sliceflow checkpoint", 2
+FORMAT, VERSION = "sliceflow checkpoint", 3
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

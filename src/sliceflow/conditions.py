@@ -11,10 +11,10 @@ A condition answers three questions:
 import math
 from abc import ABC, abstractmethod
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from sliceflow._random import Random
 from sliceflow.targets import Target
 
 Index = slice | Tensor
@@ -43,7 +43,7 @@ class Condition(ABC):
         joined = torch.cat([x, z[len(x) :]])
         z[self.free] = joined[self.free]
 
-    def initial(self, target: Target, rng: np.random.Generator, n: int) -> Tensor:
+    def initial(self, target: Target, rng: Random, n: int) -> Tensor:
         """Draw n particles whose frozen part follows the data; their free part is not used."""
         return target.draw(rng, n)
 

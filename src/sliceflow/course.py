@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from sliceflow._random import Draw, generator, normal
+from sliceflow._random import Draw, Random
 from sliceflow.conditions import Condition
 from sliceflow.distributed import Alone, Group, Work
 from sliceflow.engines import Engine
@@ -127,6 +127,8 @@ class Course(ABC):
     fixed_directions: bool
     seed: int
     group: Group = Alone()
+    random: type[Random] = Random
+    """How draws are made."""
 
     @abstractmethod
     def setting(self, state: State) -> Setting:
@@ -163,7 +165,7 @@ class Course(ABC):
     def directions(self, state: State, like: Tensor) -> Operator:
         """Draw the directions of this step, of the dtype and on the device of ``like``."""
         number = 0 if self.fixed_directions else state.step
-        rng = generator(self.seed, Draw.DIRECTIONS, state.stage, number)
+        rng = self.random(self.seed, Draw.DIRECTIONS, state.stage, number)
         return self.engine.draw(self.setting(state).law, rng, like)
 
     def add_moves(
@@ -204,8 +206,8 @@ class Course(ABC):
         for x, move, (seed, draw) in zip(state.swarms, moves, state.noise, strict=True):
             x[free] += level.leave(move)[free]
             if self.entropy:
-                rng = generator(seed, draw, state.stage, state.step)
-                x[free] += (2 * self.entropy * eta) ** 0.5 * normal(rng, x[free])
+                rng = self.random(seed, draw, state.stage, state.step)
+                x[free] += (2 * self.entropy * eta) ** 0.5 * rng.particles(x[free])
         state.inner = None
 
     def _advance(self, state: State) -> None:

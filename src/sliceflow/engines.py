@@ -8,9 +8,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
 from torch import Tensor
 
+from sliceflow._random import Random
 from sliceflow._threads import parallel, shares
 from sliceflow._validation import check_integer, check_number
 from sliceflow.conditions import Condition
@@ -63,7 +63,7 @@ class Engine(Protocol):
     def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
         """Return how many maps a step of the stage has, and P if it has axes (P, P)."""
 
-    def draw(self, law: Any, rng: np.random.Generator, like: Tensor) -> Operator:
+    def draw(self, law: Any, rng: Random, like: Tensor) -> Operator:
         """Draw the directions of a step, of the dtype and on the device of ``like``."""
 
     def weight(self, law: Any) -> float:
@@ -127,7 +127,7 @@ class Exact:
         """Return H: there are no axes."""
         return self.n_directions, None
 
-    def draw(self, law: Sphere | Local, rng: np.random.Generator, like: Tensor) -> Projection:
+    def draw(self, law: Sphere | Local, rng: Random, like: Tensor) -> Projection:
         """Draw H directions."""
         return law.draw(rng, self.n_directions, like)
 
@@ -230,7 +230,7 @@ class Fast:
         tiles = math.prod(side // patch for side in at_level[1:]) if patch else 1
         return p if stage.shared else p * tiles, None if stage.band is None else p
 
-    def draw(self, law: Tiles, rng: np.random.Generator, like: Tensor) -> Operator:
+    def draw(self, law: Tiles, rng: Random, like: Tensor) -> Operator:
         """Draw an offset and a basis."""
         return law.draw(rng, like)
 

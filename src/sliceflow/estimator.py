@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from sliceflow._parameters import Parameters
-from sliceflow._random import Draw, generator
+from sliceflow._random import Draw, Random
 from sliceflow._scaling import Scaling
 from sliceflow._support import Support
 from sliceflow._validation import (
@@ -233,7 +233,7 @@ class SlicedFlow(Parameters):
         if stream is not None:
             if y is not None:
                 raise ValueError("a stream has its own y: name its columns there, and leave it out")
-            x, y = stream.draw(generator(seed, Draw.PROBE), PROBED)
+            x, y = stream.draw(Random(seed, Draw.PROBE), PROBED)
         rows = check_training_rows(x)
         n = len(rows) if stream is None else len(stream)
         m = min(n, MOST_STREAMED if stream else n) if self.n_particles is None else self.n_particles
@@ -320,7 +320,7 @@ class SlicedFlow(Parameters):
 
     def _targets(self, data: Tensor, join: "Joining", seed: int, group: Group) -> list[ArrayTarget]:
         """Return the shards of the data, (D, N), that this process has."""
-        rng, labels = generator(seed, Draw.ORDER), _strata(data, join.condition)
+        rng, labels = Random(seed, Draw.ORDER), _strata(data, join.condition)
         if check_flag("balanced", self.balanced):
             rows = balanced(rng, labels)
             data, labels = data[:, rows], labels[rows]

@@ -9,7 +9,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from sliceflow._random import Draw, Key, child, generator
+from sliceflow._random import Draw, Key, Random, child
 from sliceflow.conditions import Condition
 from sliceflow.course import Course, Record, Setting, State, Transport
 from sliceflow.distributed import Alone, Group, Work
@@ -131,14 +131,14 @@ class Flow(Course):
         ``offline`` particles, joined by the condition, keep their y and get such an x too.
         """
         swarms = [
-            self.condition.initial(target, generator(seed, Draw.CONDITIONS), m)
+            self.condition.initial(target, Random(seed, Draw.CONDITIONS), m)
             for target, seed, m in zip(self.targets, self.seeds, self.group.widths(n), strict=True)
         ]
         swarms.append(swarms[0][:, :0] if offline is None else offline.clone())
         own = [(seed, Draw.START, Draw.NOISE) for seed in self.seeds]
         own.append((self.offline_seed, Draw.OFFLINE_START, Draw.OFFLINE_NOISE))
         for z, (seed, start, _) in zip(swarms, own, strict=True):
-            self.condition.set_free(z, self.sampler(generator(seed, start), z))
+            self.condition.set_free(z, self.sampler(Random(seed, start), z))
         noise = [(seed, noise) for seed, _, noise in own]
         return State(swarms, noise, record=Record() if self._recorded else None)
 
@@ -161,13 +161,13 @@ class Flow(Course):
         def draw(n: int) -> Tensor:
             return self.draw_rows(self.targets, n, Draw.GAUSSIAN)
 
-        rng = generator(self.seed, Draw.ROTATION)
+        rng = Random(self.seed, Draw.ROTATION)
         return self.initial.sampler(draw, self.condition, math.prod(self.shape), rng)
 
     def draw_rows(self, targets: Sequence[Target], n: int, draw: Draw, stage: int = 0) -> Tensor:
         """Draw n rows of all data, the same on every process."""
         own = [
-            target.draw(generator(seed, draw, stage), m)
+            target.draw(Random(seed, draw, stage), m)
             for target, seed, m in zip(targets, self.seeds, self.group.widths(n), strict=True)
         ]
         return torch.cat(self.group.gather(own), dim=1)
@@ -207,11 +207,9 @@ class Flow(Course):
         batches = [target.batch(*asked) for target, asked in zip(targets, keys, strict=True)]
         m = [u.shape[1] for u in us[: len(batches)]]
         if self.n_cdf is not None and self.n_cdf < sum(m):
-            rngs = [generator(seed, Draw.SUBSET, stage, step) for seed in self.seeds]
+            rngs = [Random(seed, Draw.SUBSET, stage, step) for seed in self.seeds]
             parts = zip(us, rngs, m, self.group.widths(self.n_cdf), strict=False)
-            some = [
-                u[:, torch.from_numpy(rng.choice(m, n, replace=False))] for u, rng, m, n in parts
-            ]
+            some = [u[:, torch.from_numpy(rng.subset(m, n))] for u, rng, m, n in parts]
         data = self.group.each(A.level.enter, batches)
         return Estimate(self.engine, some, data, self._recorded, self.group)
 

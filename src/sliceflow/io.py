@@ -6,6 +6,7 @@ The file is an `archive` of `config.json`, tensors (safetensors) and a model car
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from sliceflow._random import NumPyRandom, Random
 from sliceflow._reading import FileError
 from sliceflow._scaling import Scaling
 from sliceflow._support import Support
@@ -21,6 +23,8 @@ from sliceflow.archive import (
     CARD,
     PICTURE,
     Archive,
+    Config,
+    Migrations,
     Sizes,
     as_json,
     as_tensors,
@@ -43,7 +47,17 @@ from sliceflow.schedules import Stage
 from sliceflow.starts import GaussianSampler, NoiseSampler, Sampler
 from sliceflow.transport import PackedMap
 
-FORMAT, VERSION = "sliceflow model", 1
+FORMAT, VERSION = "sliceflow model", 2
+
+MIGRATIONS: Migrations = {
+    1: lambda config: (
+        config | {"version": 2, "random": "NumPyRandom", "libraries": {}, "has_support": False}
+    ),
+}
+"""Before version 2, NumPy made all draws, and a file did not know where its data has conditions."""
+
+LIBRARIES = ("sliceflow", "numpy", "torch")
+"""Whose versions a file tells, for people."""
 
 MAPS = ("knots", "low", "high")
 """The tensors of a `PackedMap`."""
@@ -67,15 +81,15 @@ def save(
 
 def load(path: str | Path) -> FlowModel:
     """Read a model from a file, after checking its sums. `FileError` says what is wrong with it."""
-    with opened(Path(path), FORMAT, VERSION) as archive:
+    with opened(Path(path), FORMAT, VERSION, MIGRATIONS) as archive:
         model = _model(archive)
         archive.check_all_is_read()
         return model
 
 
-def describe(path: str | Path) -> tuple[dict[str, Any], str]:
+def describe(path: str | Path) -> tuple[Config, str]:
     """Return the settings and the card of a model, after checking the sums of its file."""
-    with opened(Path(path), FORMAT, VERSION) as archive:
+    with opened(Path(path), FORMAT, VERSION, MIGRATIONS) as archive:
         return archive.config, archive.read(CARD).decode()
 
 
@@ -98,7 +112,7 @@ def _parts(
     yield CARD, card_text(model, about, metrics, picture is not None).encode()
 
 
-def _config(model: FlowModel) -> dict[str, Any]:
+def _config(model: FlowModel) -> Config:
     """Return all that is not a tensor."""
     if not isinstance(model.engine, Fast | Exact):
         raise TypeError(f"{model.engine!r} cannot be written to a file: only Fast and Exact can")
@@ -118,6 +132,9 @@ def _config(model: FlowModel) -> dict[str, Any]:
         "is_tensor": model.kind.device is not None,
         "classes": None if classes is None else [classes.dtype.str, classes.tolist()],
         "names": model.names or None,
+        "random": model.random.__name__,
+        "has_support": len(model.support.given) > 0,
+        "libraries": {name: version(name) for name in LIBRARIES},
     }
 
 
@@ -186,6 +203,7 @@ def _model(archive: Archive) -> FlowModel:
         kind,
         _classes(config["classes"], condition),
         _names(config.get("names"), shape, condition),
+        _random(config["random"]),
     )
 
 
@@ -228,8 +246,8 @@ def _start(archive: Archive, config: dict[str, Any], condition: Condition, d: in
 
 def _support(archive: Archive, condition: Condition, shape: tuple[int, ...]) -> Support:
     given = given_numbers(condition, shape)
-    if not len(given):
-        return Support(given, torch.empty(0, 2), torch.empty(0, 2))
+    if not check_flag("has_support", archive.config["has_support"]):
+        return Support(given[:0], torch.empty(0, 2), torch.empty(0, 2))
     sizes: Sizes = {"edges": (len(given), 2), "ends": (len(given), 2)}
     tensors = archive.tensors("support.safetensors", sizes)
     if any((tensor[:, 0] > tensor[:, 1]).any() for tensor in tensors.values()):
@@ -260,3 +278,12 @@ def _names(config: Any, shape: tuple[int, ...], condition: Condition) -> tuple[s
     if not is_names or len(config) != d + given:
         raise FileError(f"the names {config} are not those of {d} columns and {given} given ones")
     return tuple(config)
+
+
+def _random(name: str) -> type[Random]:
+    if name == "NumPyRandom" and not NumPyRandom.is_unchanged():
+        raise FileError(
+            f"its directions were drawn by NumPy, and NumPy {np.__version__} draws others: install "
+            "numpy 2.4, or fit the model again"
+        )
+    return {"Random": Random, "NumPyRandom": NumPyRandom}[name]

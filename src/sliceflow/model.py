@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow._random import Draw, child, generator
+from sliceflow._random import Draw, Random, child
 from sliceflow._scaling import Scaling
 from sliceflow._support import Support
 from sliceflow._threads import parallel
@@ -111,6 +111,8 @@ class FlowModel(Course):
     scaling, kind, classes, names
         How the data was written: its units, the kind of array, what labels it had, and what the
         columns of x, and those of y after them, are called, if they have names.
+    random
+        How the flow made its draws: from files of version 1, as NumPy does.
     """
 
     condition: Condition
@@ -127,6 +129,7 @@ class FlowModel(Course):
     kind: Kind
     classes: np.ndarray | None
     names: tuple[str, ...] = ()
+    random: type[Random] = Random
     _settings: dict[int, Setting] = field(default_factory=dict, init=False, repr=False)
     _drawn: Drawn = field(default_factory=Drawn, init=False, repr=False)
 
@@ -239,7 +242,7 @@ class FlowModel(Course):
         padded = self.scaling.forward(self.support.clip(padded))
         swarms = [padded[:, some].contiguous() for some in slices(padded.shape[1], SWARM)]
         for swarm, own in zip(swarms, seeds, strict=True):
-            x = self.start(generator(own, Draw.OFFLINE_START), swarm)
+            x = self.start(self.random(own, Draw.OFFLINE_START), swarm)
             self.condition.set_free(swarm, x)
         noise = [(own, Draw.OFFLINE_NOISE) for own in seeds]
         state = self.run(State(swarms, noise), [progress])

@@ -25,7 +25,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from sliceflow._random import Draw, generator
+from sliceflow._random import Draw, Random
 from sliceflow._reading import FileError, check_file
 from sliceflow._settings import read_settings
 from sliceflow.board import Board
@@ -181,7 +181,7 @@ def rows_to_compare(plan: Plan) -> Tensor:
     flow = plan.flow
     n = 2 * min(COMPARED, plan.n_particles, plan.n_rows // 2)
     x, _ = flow.condition.split(flow.draw_rows(flow.targets, n, Draw.COMPARED))
-    order = generator(flow.seed, Draw.COMPARED).permutation(n)
+    order = Random(flow.seed, Draw.COMPARED).permutation(n)
     return x[:, torch.from_numpy(order)]
 
 

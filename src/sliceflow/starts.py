@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow._random import normal
+from sliceflow._random import Random
 from sliceflow._threads import alone
 from sliceflow.conditions import Condition, Label
 from sliceflow.projections.operator import matmul, slices
@@ -26,16 +25,14 @@ PRODUCT = 256
 class Sampler(Protocol):
     """A law of x, given y, ready to be drawn from."""
 
-    def __call__(self, rng: np.random.Generator, z: Tensor) -> Tensor:
+    def __call__(self, rng: Random, z: Tensor) -> Tensor:
         """Draw x, (d, M), for joined particles (D, M) whose y is given."""
 
 
 class Start(Protocol):
     """Where particles start, as far as that can be said without data."""
 
-    def sampler(
-        self, draw: DrawRows, condition: Condition, d: int, rng: np.random.Generator
-    ) -> Sampler:
+    def sampler(self, draw: DrawRows, condition: Condition, d: int, rng: Random) -> Sampler:
         """Return the law of x of d coordinates."""
 
 
@@ -45,9 +42,7 @@ class Noise:
 
     std: float = 1.0
 
-    def sampler(
-        self, draw: DrawRows, condition: Condition, d: int, rng: np.random.Generator
-    ) -> Sampler:
+    def sampler(self, draw: DrawRows, condition: Condition, d: int, rng: Random) -> Sampler:
         """Return the law of x of d coordinates."""
         return NoiseSampler(d, self.std)
 
@@ -59,9 +54,9 @@ class NoiseSampler:
     d: int
     std: float
 
-    def __call__(self, rng: np.random.Generator, z: Tensor) -> Tensor:
+    def __call__(self, rng: Random, z: Tensor) -> Tensor:
         """Draw x, (d, M), for joined particles (D, M) whose y is given."""
-        return self.std * normal(rng, z[: self.d])
+        return self.std * rng.particles(z[: self.d])
 
 
 @dataclass(frozen=True)
@@ -71,9 +66,7 @@ class Gaussian:
     A class with few rows starts as all the data does.
     """
 
-    def sampler(
-        self, draw: DrawRows, condition: Condition, d: int, rng: np.random.Generator
-    ) -> Sampler:
+    def sampler(self, draw: DrawRows, condition: Condition, d: int, rng: Random) -> Sampler:
         """Return the law of x of d coordinates."""
         z = draw(ROWS)
         group = _groups(condition, z)
@@ -97,9 +90,9 @@ class GaussianSampler:
     means: Tensor
     factors: Tensor
 
-    def __call__(self, rng: np.random.Generator, z: Tensor) -> Tensor:
+    def __call__(self, rng: Random, z: Tensor) -> Tensor:
         """Draw x, (d, M), for joined particles (D, M) whose y is given."""
-        noise, group = normal(rng, z[: self.factors.shape[2]]), _groups(self.condition, z)
+        noise, group = rng.particles(z[: self.factors.shape[2]]), _groups(self.condition, z)
         x = torch.empty_like(z[: self.means.shape[1]])
         for g, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
             members = (group == g).nonzero().squeeze(1)
@@ -128,13 +121,13 @@ def _distinct(x: Tensor) -> tuple[Tensor, Tensor]:
     return distinct, counts / counts.sum()
 
 
-def _mean_and_factor(x: Tensor, share: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+def _mean_and_factor(x: Tensor, share: Tensor, rng: Random) -> tuple[Tensor, Tensor]:
     """Return the mean (d, 1) of x (d, n) and a root L of its covariance L Lᵀ, (d, d) or (d, n)."""
     mean = (x * share).sum(dim=1, keepdim=True)
     weighted = (x - mean) * share.sqrt()
     if x.shape[1] < len(x):
         # A root already. Rotated, it tells no more of the data than the covariance does.
-        noise = normal(rng, weighted.new_empty(x.shape[1], x.shape[1]))
+        noise = rng.particles(weighted.new_empty(x.shape[1], x.shape[1]))
         return mean, matmul(weighted, alone(lambda: torch.linalg.qr(noise).Q))
     weighted = weighted.double()
     covariance = matmul(weighted, weighted.T)

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow._random import Key
+from sliceflow._random import Key, Random
 from sliceflow.targets import ArrayTarget, mixed
 
 SPREAD = 64
@@ -59,22 +59,22 @@ class Stream:
     def __len__(self) -> int:
         return int(self.blocks.sizes.sum())
 
-    def draw(self, rng: np.random.Generator, n: int) -> Rows:
+    def draw(self, rng: Random, n: int) -> Rows:
         """Draw n rows, or all if there are fewer."""
         every = np.arange(len(self.blocks.sizes))
         x, y = draw(self.blocks, every, rng, min(n, len(self)))
         return x, y if self.conditional else None
 
 
-def draw(blocks: Blocks, own: np.ndarray, rng: np.random.Generator, n: int) -> Rows:
+def draw(blocks: Blocks, own: np.ndarray, rng: Random, n: int) -> Rows:
     """Draw n rows from some of the blocks that are ours; if there are fewer, some again."""
     k = n if blocks.by_row else max(SPREAD, math.ceil(n / blocks.sizes[own].mean()))
     k = min(k, len(own))
-    chosen = np.sort(rng.choice(own, k, replace=False))
+    chosen = own[np.sort(rng.subset(len(own), k))]
     sizes = blocks.sizes[chosen]
     wanted = np.minimum(sizes, np.ceil(n * sizes / sizes.sum()).astype(int))
     parts = [
-        blocks.read(block, np.sort(rng.choice(size, m, replace=False)))
+        blocks.read(block, np.sort(rng.subset(size, m)))
         for block, size, m in zip(chosen, sizes, wanted, strict=True)
     ]
     x = np.concatenate([x for x, _ in parts])
@@ -156,7 +156,7 @@ class StreamTarget:
         """Return the rows that one step sees; begin to read those of the next."""
         return self.part(key, ahead).batch(key)
 
-    def draw(self, rng: np.random.Generator, n: int) -> Tensor:
+    def draw(self, rng: Random, n: int) -> Tensor:
         """Draw n rows; each label as often as its share says, as far as it occurs among them."""
         z = self.join(*draw(self.blocks, self.own, rng, n))
         if self.shares is None:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow._random import Key
+from sliceflow._random import Key, Random
 from sliceflow.pyramid import Level
 
 DrawRows = Callable[[int], Tensor]
@@ -30,7 +30,7 @@ class Target(Protocol):
     def batch(self, key: Key, ahead: Key | None = None) -> Tensor:
         """Return the rows that one step sees, (D, N): until the next ones are asked for."""
 
-    def draw(self, rng: np.random.Generator, n: int) -> Tensor:
+    def draw(self, rng: Random, n: int) -> Tensor:
         """Draw n rows, each about as often as any other, with shape (D, n)."""
 
     def digest(self) -> str:
@@ -61,12 +61,12 @@ class ArrayTarget:
         rng = key.rng()
         return self._part(rng)._spread(rng)
 
-    def _part(self, rng: np.random.Generator) -> Self:
+    def _part(self, rng: Random) -> Self:
         n = self.z.shape[1]
         parts = 1 if self.batch_size is None else math.ceil(n / self.batch_size)
         if parts == 1:
             return self
-        part = rng.integers(parts)
+        part = rng.integer(parts)
         z = self.z[:, part * n // parts : (part + 1) * n // parts]
         return replace(self, z=z, batch_size=None)
 
@@ -82,7 +82,7 @@ class ArrayTarget:
         total.update(self.z.cpu().contiguous().numpy().data)
         return total.hexdigest()
 
-    def draw(self, rng: np.random.Generator, n: int) -> Tensor:
+    def draw(self, rng: Random, n: int) -> Tensor:
         """Draw n rows: all of them as often as n allows, then some neighbours.
 
         The paper draws at random. But the noise of such a draw is noise in p₀(y), and the
@@ -90,10 +90,10 @@ class ArrayTarget:
         neighbours. See "Initial conditions" in docs/paper.md for figures. Of rows in mixed order,
         neighbours have labels as often as the whole does.
         """
-        index = (np.arange(n) + rng.integers(self.z.shape[1])) % self.z.shape[1]
-        return self.z[:, torch.from_numpy(rng.permutation(index)).to(self.z.device)]
+        index = (rng.integer(self.z.shape[1]) + rng.permutation(n)) % self.z.shape[1]
+        return self.z[:, torch.from_numpy(index).to(self.z.device)]
 
-    def _spread(self, rng: np.random.Generator) -> Tensor:
+    def _spread(self, rng: Random) -> Tensor:
         """Return the rows, with uniform noise of ±1/256 on the pixels.
 
         Each coordinate has other neighbours of one line of noise, which is short enough to stay
@@ -104,8 +104,8 @@ class ArrayTarget:
         if not rows:
             return z
         columns = z.shape[1]
-        apart = int(rng.integers(64, 128))
-        line = rng.uniform(-1 / 256, 1 / 256, columns + rows * apart).astype(np.float32)
+        apart = 64 + rng.integer(64)
+        line = (rng.uniform(columns + rows * apart) - 0.5).astype(np.float32) / 128
         noise = torch.from_numpy(line).to(z).as_strided((rows, columns), (apart, 1))
         torch.add(z[:rows], noise, out=self._room[:rows])
         return self._room
@@ -122,14 +122,15 @@ class ArrayTarget:
         return room
 
 
-def balanced(rng: np.random.Generator, labels: np.ndarray) -> np.ndarray:
+def balanced(rng: Random, labels: np.ndarray) -> np.ndarray:
     """Return rows of which each label has as many as the most frequent one, some repeated."""
     most = np.bincount(labels).max()
-    classes = [rng.permutation(np.flatnonzero(labels == label)) for label in np.unique(labels)]
-    return np.concatenate([np.resize(rows, most) for rows in classes])
+    classes = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    shuffled = [rows[rng.permutation(len(rows))] for rows in classes]
+    return np.concatenate([np.resize(rows, most) for rows in shuffled])
 
 
-def mixed(rng: np.random.Generator, labels: np.ndarray) -> np.ndarray:
+def mixed(rng: Random, labels: np.ndarray) -> np.ndarray:
     """Return a random order in which any neighbours have labels as often as the whole does.
 
     Parts whose labels are not as frequent as those of the particles would tear a flow with a
@@ -138,5 +139,6 @@ def mixed(rng: np.random.Generator, labels: np.ndarray) -> np.ndarray:
     shuffled = rng.permutation(len(labels))
     by_label = shuffled[np.argsort(labels[shuffled], kind="stable")]
     counts = np.bincount(labels)
-    place = np.concatenate([(np.arange(n) + rng.random()) / max(n, 1) for n in counts])
-    return by_label[np.argsort(place, kind="stable")]
+    shifts = rng.uniform(len(counts))
+    places = [(np.arange(n) + s) / max(n, 1) for n, s in zip(counts, shifts, strict=True)]
+    return by_label[np.argsort(np.concatenate(places), kind="stable")]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sliceflow._random import Draw, Random
 from sliceflow._validation import HALVES
 from sliceflow.cli.options import Fit
 from sliceflow.cli.parser import options_of
@@ -76,7 +77,7 @@ def _streamed(fit: Fit) -> Source:
     given, columns = _columns(replace(fit, condition="none") if is_part else fit)
     found = stream(fit.data, given, columns, fit.size)
     found = replace(found, conditional=bool(given))
-    x, y = found.draw(np.random.default_rng(fit.seed), LOOKED_AT)
+    x, y = found.draw(Random(fit.seed, Draw.PROBE), LOOKED_AT)
     if given and y is None:
         raise ValueError(f"{fit.data} has no labels: leave out --condition label")
     observed = _images(Images(x), fit.condition).observed if is_part else None

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sliceflow._random import Draw, generator
+from sliceflow._random import Draw, Random
 from sliceflow._validation import check_integer, check_rows
 from sliceflow.projections import Sphere
 from sliceflow.transport.sorted import sort
@@ -18,5 +18,5 @@ def sliced_wasserstein(x: Any, y: Any, n_directions: int = 512, seed: int = 0) -
         )
     h = check_integer("n_directions", n_directions, 1)
     a, b = a.flatten(1).T.double(), b.flatten(1).T.double()
-    A = Sphere(len(a)).draw(generator(seed, Draw.DIRECTIONS), h, a)
+    A = Sphere(len(a)).draw(Random(seed, Draw.DIRECTIONS), h, a)
     return float((sort(A.project(a)) - sort(A.project(b))).square().mean().sqrt())

@@ -3,10 +3,10 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from sliceflow._random import Random
 from sliceflow.projections.operator import DenseRows, Projection, SparseRows
 from sliceflow.projections.sphere import uniform
 from sliceflow.pyramid import LanczosLevel, level_shape
@@ -36,7 +36,7 @@ class Local:
     def _level_shape(self) -> tuple[int, int, int]:
         return level_shape(self.shape, self.resolution)
 
-    def draw(self, rng: np.random.Generator, h: int, like: Tensor) -> Projection:
+    def draw(self, rng: Random, h: int, like: Tensor) -> Projection:
         """Draw h directions, of the dtype and on the device of ``like``."""
         level = LanczosLevel.at(self.shape, self.resolution, like)
         cells, theta = self._patches(rng, h, level)
@@ -53,9 +53,7 @@ class Local:
     def _is_whole_level(self) -> bool:
         return self.patch >= self.resolution
 
-    def _patches(
-        self, rng: np.random.Generator, h: int, level: LanczosLevel
-    ) -> tuple[Tensor, Tensor]:
+    def _patches(self, rng: Random, h: int, level: LanczosLevel) -> tuple[Tensor, Tensor]:
         """Draw the level's cells that each θ_x touches and its values there, both (h, C·S²)."""
         (channels, a, b), device = self._level_shape, level.rows.device
         row, column = (self._place(rng, h, side).to(device) for side in (a, b))
@@ -69,11 +67,11 @@ class Local:
         cells = (channel * a + row[:, None, :, None]) * b + column[:, None, None, :]
         return cells.reshape(h, -1), theta.reshape(h, -1)
 
-    def _place(self, rng: np.random.Generator, h: int, side: int) -> Tensor:
+    def _place(self, rng: Random, h: int, side: int) -> Tensor:
         """Draw where h patches are along a side of the level, (h, S); some may hang over it."""
         if self._is_whole_level:
             return torch.arange(side).expand(h, -1)
-        first = rng.integers(side, size=h) - self.patch // 2
+        first = rng.integers(side, h) - self.patch // 2
         return torch.from_numpy(first)[:, None] + torch.arange(self.patch)
 
 

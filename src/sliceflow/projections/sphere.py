@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from sliceflow._random import Random
 from sliceflow.projections.operator import DenseRows, Projection
 
 
-def uniform(rng: np.random.Generator, h: int, d: int, like: Tensor) -> Tensor:
+def uniform(rng: Random, h: int, d: int, like: Tensor) -> Tensor:
     """Draw h points uniformly on the unit sphere of d dimensions, with shape (h, d)."""
-    g = torch.from_numpy(rng.standard_normal((h, d), dtype=np.float32)).to(like)
+    g = torch.from_numpy(rng.normal((h, d))).to(like)
     return torch.nn.functional.normalize(g)
 
 
@@ -31,7 +31,7 @@ class Sphere:
         """How many coordinates of x the directions span."""
         return self.d
 
-    def draw(self, rng: np.random.Generator, h: int, like: Tensor) -> Projection:
+    def draw(self, rng: Random, h: int, like: Tensor) -> Projection:
         """Draw h directions, of the dtype and on the device of ``like``."""
         theta = uniform(rng, h, self.d + self.l, like)
         theta[:, self.d :] *= self.amplifier

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sliceflow._random import Random
 from sliceflow._threads import alone
 from sliceflow.projections.operator import DenseRows, Operator, Projection, matmul, slices
 from sliceflow.projections.sphere import uniform
@@ -23,16 +24,16 @@ from sliceflow.pyramid import FullSize, Level
 class Basis(Protocol):
     """A law of orthonormal bases of the P coordinates of a tile."""
 
-    def draw(self, rng: np.random.Generator) -> Tensor:
+    def draw(self, rng: Random) -> Tensor:
         """Draw a basis: orthonormal rows, with shape (P, P)."""
 
 
-def rotation(rng: np.random.Generator, p: int) -> Tensor:
-    """Draw an orthogonal matrix (p, p) uniformly: Gaussian columns, made orthonormal."""
-    g = torch.from_numpy(rng.standard_normal((p, p)))
+def rotations(rng: Random, n: int, p: int) -> Tensor:
+    """Draw n orthogonal matrices, (n, p, p), uniformly: Gaussian columns, made orthonormal."""
+    g = torch.from_numpy(rng.normal((n, p, p), np.float64))
     q, r = alone(lambda: torch.linalg.qr(g))
-    basis: Tensor = q * r.diagonal().sign()
-    return basis
+    bases: Tensor = q * r.diagonal(dim1=1, dim2=2).sign()[:, None]
+    return bases
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,9 @@ class Rotation:
 
     p: int
 
-    def draw(self, rng: np.random.Generator) -> Tensor:
+    def draw(self, rng: Random) -> Tensor:
         """Draw a basis: orthonormal rows, with shape (P, P)."""
-        return rotation(rng, self.p)
+        return rotations(rng, 1, self.p)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +58,14 @@ class Bands:
     axes: Tensor
     band: int
 
-    def draw(self, rng: np.random.Generator) -> Tensor:
+    def draw(self, rng: Random) -> Tensor:
         """Draw a basis: orthonormal rows, with shape (P, P)."""
         if self.band == 1:
             return self.axes
+        whole, rest = divmod(len(self.axes), self.band)
+        turns = [*rotations(rng, whole, self.band), *rotations(rng, int(rest > 0), rest)]
         bands = (self.axes[rows] for rows in slices(len(self.axes), self.band))
-        return torch.cat([rotation(rng, len(band)) @ band for band in bands])
+        return torch.cat([turn @ band for turn, band in zip(turns, bands, strict=True)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +74,9 @@ class AnyOf:
 
     laws: tuple[Basis, ...]
 
-    def draw(self, rng: np.random.Generator) -> Tensor:
+    def draw(self, rng: Random) -> Tensor:
         """Draw a basis: orthonormal rows, with shape (P, P)."""
-        return self.laws[rng.integers(len(self.laws))].draw(rng)
+        return self.laws[rng.integer(len(self.laws))].draw(rng)
 
 
 def spectral_axes(z: Tensor, shape: tuple[int, ...], patch: int | None) -> Tensor:
@@ -134,7 +137,7 @@ class Tiles:
     l: int = 0
     amplifier: float = 1.0
 
-    def draw(self, rng: np.random.Generator, like: Tensor) -> Operator:
+    def draw(self, rng: Random, like: Tensor) -> Operator:
         """Draw the directions of a step, of the dtype and on the device of ``like``."""
         theta = self.basis.draw(rng).to(like)
         if self.l:
@@ -144,7 +147,7 @@ class Tiles:
             return Projection(DenseRows(theta))
         return Tiling(theta, self._cells(rng).to(like.device), self.shared)
 
-    def _cells(self, rng: np.random.Generator) -> Tensor:
+    def _cells(self, rng: Random) -> Tensor:
         """Draw the offset; return the coordinates of each tile, with shape (tiles, P)."""
         assert self.patch is not None
         channels, height, width = self.shape
@@ -155,10 +158,10 @@ class Tiles:
         return cells.flatten(2).flatten(0, 1)
 
 
-def _cut(rng: np.random.Generator, side: int, patch: int) -> Tensor:
+def _cut(rng: Random, side: int, patch: int) -> Tensor:
     """Cut a line of pixels, from a random one on, into as many patches as it has room for."""
     line = torch.arange(side - side % patch).reshape(-1, patch)
-    return (line + int(rng.integers(side))) % side
+    return (line + rng.integer(side)) % side
 
 
 @dataclass(frozen=True, eq=False)
