@@ -26,7 +26,7 @@ SUITES = [
     *("fid", "cifar10", "digits", "celeba", "classes", "inpainting", "exact", "illustrations"),
     *("ablation_projections", "ablation_h", "ablation_m", "limits", "choices"),
     *("offline", "sampling", "precision", "kills", "full_disk", "bad_files", "forecasts"),
-    *("ranks", "faults", "streams", "stream_fid", "scaling", "gpus"),
+    *("ranks", "faults", "streams", "stream_fid", "scaling", "gpus", "numpy_versions"),
 ]
 
 
