@@ -323,6 +323,8 @@ WRONG = [
     ("fit table.csv --out runs/begun", 1, "pass --resume to go on, or another --out"),
     ("fit table.csv --resume --out runs/never", 1, "leave out --resume"),
     ("fit --resume", 2, "sliceflow fit: it needs data"),
+    ("fit table.csv --resume --out runs/damaged", 1, "config.yaml is damaged: delete"),
+    ("info runs/damaged", 1, "config.yaml is damaged: delete"),
     ("fit table.csv --condition u --columns u,v --out x", 1, "leave it out of one of them"),
     ("fit missing.csv --out x", 1, "missing.csv: column 'u' has no value in line 3: fill it in"),
     ("fit photos/dark --condition label --out x", 1, "leave out --condition label"),
@@ -383,6 +385,8 @@ def wrong(place):
     write(place / "newer.zip", [("config.json", config.encode())])
     (place / "runs" / "begun").mkdir()
     (place / "runs" / "begun" / "config.yaml").write_text("data: table.csv\n")
+    (place / "runs" / "damaged").mkdir()
+    (place / "runs" / "damaged" / "config.yaml").touch()
 
 
 @pytest.mark.usefixtures("wrong")
@@ -414,18 +418,45 @@ def test_a_stream(place):
     assert Path("runs/part/samples.png").exists()
 
 
-def test_a_full_disk(place, tmp_path):
+@pytest.fixture
+def small_disk(tmp_path):
     mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("a small disk can be mounted by root alone")
-    try:
-        process = sliceflow("sample", "runs/photos", "--n", "500", "--out", str(tmp_path / "x.npz"))
-        _, told = process.communicate()
-    finally:
-        subprocess.run(["umount", str(tmp_path)], check=True)
-    assert process.returncode == 1
-    assert told.endswith("No space left on device: free some, or write elsewhere\n")
-    assert len(told.splitlines()) == 1
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+FULL = "No space left on device: free some, or write elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("run", "name"),
+    [("photos", "x.npz"), ("photos", "x.png"), ("photos", "pictures"), ("table", "x.csv")],
+)
+def test_a_full_disk_leaves_what_was_there(place, small_disk, run, name, capsys):
+    out = small_disk / name
+    main(["sample", f"runs/{run}", "--n", "5", "--out", str(out)])
+    before = {path: path.read_bytes() for path in small_disk.rglob("*.*")}
+    n = "500" if run == "photos" else "5000"
+    with pytest.raises(SystemExit):
+        main(["sample", f"runs/{run}", "--n", n, "--seed", "1", "--out", str(out)])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith(FULL)
+    assert str(out) in line
+    whole = {path: path.read_bytes() for path in small_disk.rglob("*.*")}
+    if out.is_dir():
+        assert all(Image.open(path).load() for path in whole)
+    else:
+        assert whole == before
+
+
+def test_a_fit_on_a_full_disk_leaves_no_part_of_its_config(place, small_disk, capsys):
+    (small_disk / "ballast").write_bytes(bytes(64 * 1024))
+    with pytest.raises(SystemExit):
+        main(["fit", "table.csv", "--condition", "kind", "--out", str(small_disk / "run"), *SHORT])
+    assert FULL in capsys.readouterr().err
+    assert not (small_disk / "run" / "config.yaml").exists()
 
 
 def test_help_is_quick_and_brings_no_torch():

@@ -12,6 +12,7 @@ ROOMS = [
     "_reading",
     "_settings",
     "_parameters",
+    "_atomic",
     "_validation",
     "_scaling",
     "_support",

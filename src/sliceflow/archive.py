@@ -2,8 +2,7 @@
 
 Parts are stored as they are, so that any unzip opens the file. `manifest.json` has the size and the
 SHA-256 of each; the zip's comment has the SHA-256 of all that stands before it, so that a byte
-changed anywhere is seen before anything is read. A file is written under another name, synced and
-renamed: under its own name it is never there in part.
+changed anywhere is seen before anything is read.
 """
 
 import hashlib
@@ -20,6 +19,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
+from sliceflow._atomic import replacing
 from sliceflow._reading import FileError, check_file
 
 MANIFEST = "manifest.json"
@@ -39,21 +39,12 @@ TENSORS = {
 
 def write(path: Path, parts: Iterable[tuple[str, bytes]]) -> None:
     """Write the parts, one after the other, as one file; the same parts give the same bytes."""
-    temporary = path.with_name(path.name + ".part")
-    try:
-        with temporary.open("w+b") as file:
-            _write_zip(file, parts)
-            size = file.seek(0, os.SEEK_END) - DIGITS
-            digest = _digest(file, size)
-            file.seek(size)
-            file.write(digest)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync(path.parent)
+    with replacing(path) as file:
+        _write_zip(file, parts)
+        size = file.seek(0, os.SEEK_END) - DIGITS
+        digest = _digest(file, size)
+        file.seek(size)
+        file.write(digest)
 
 
 def _write_zip(file: BinaryIO, parts: Iterable[tuple[str, bytes]]) -> None:
@@ -197,12 +188,3 @@ def _digest(file: BinaryIO, size: int) -> bytes:
         total.update(chunk)
         size -= len(chunk) or size
     return total.hexdigest().encode()
-
-
-def _sync(folder: Path) -> None:
-    """Make sure that a new name in a folder outlasts a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

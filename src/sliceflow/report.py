@@ -11,6 +11,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 from PIL import Image
 
+from sliceflow._atomic import write_text
 from sliceflow.metrics import nearest
 from sliceflow.model import FlowModel
 from sliceflow.runs import Run
@@ -47,7 +48,7 @@ def write_report(
         neighbours=draw(neighbours(samples[:10], x[number[:10]]), 2) if is_images else None,
         columns=None if is_images else quantiles(model, x, samples),
     )
-    run.report.write_text(page, encoding="utf-8")
+    write_text(run.report, page)
 
 
 def quantiles(

@@ -25,6 +25,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from sliceflow._atomic import write_text
 from sliceflow._random import Draw, Random
 from sliceflow._reading import FileError, check_file
 from sliceflow._settings import read_settings
@@ -33,7 +34,7 @@ from sliceflow.course import State
 from sliceflow.data.folders import read_image
 from sliceflow.metrics import sliced_wasserstein
 from sliceflow.plan import Plan
-from sliceflow.viz import draw, grid, save_film
+from sliceflow.viz import draw, grid, save_film, save_picture
 
 SHOWN, FOLLOWED = 100, 25
 """Samples in a picture of the model, and particles in one of a stage, of which there are many."""
@@ -128,7 +129,7 @@ class Run:
         """Keep the lines of `metrics` that can be read: a kill may have left a part of one."""
         if self.metrics.exists():
             whole = [line for line in self._whole_lines() if _moment(line) is not None]
-            self.metrics.write_text("".join(whole), encoding="utf-8")
+            write_text(self.metrics, "".join(whole))
 
     def _whole_lines(self) -> list[str]:
         """Return the lines of `metrics`, without a last one that has no end."""
@@ -248,7 +249,7 @@ class Watcher:
 def draw_grid(pixels: np.ndarray, path: Path) -> None:
     """Draw images as a square grid."""
     columns = max(1, round(len(pixels) ** 0.5))
-    draw(grid(pixels, columns), zoom_of(pixels.shape)).save(path)
+    save_picture(draw(grid(pixels, columns), zoom_of(pixels.shape)), path)
 
 
 def zoom_of(shape: tuple[int, ...]) -> int:

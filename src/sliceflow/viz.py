@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
+
+from sliceflow._atomic import replacing
 
 GAP = 2
 """Pixels between images."""
@@ -65,4 +68,11 @@ def save_film(pictures: Sequence[Image.Image], path: str | Path, seconds: float 
     """Save pictures as a film that lasts so long."""
     first, *rest = pictures
     pause = 1000 * seconds / len(pictures)
-    first.save(path, save_all=True, append_images=rest, duration=pause, loop=0)
+    save_picture(first, path, save_all=True, append_images=rest, duration=pause, loop=0)
+
+
+def save_picture(picture: Image.Image, path: str | Path, **settings: Any) -> None:
+    """Save a picture as the suffix says, whole or not at all."""
+    kind = Image.registered_extensions()[Path(path).suffix.lower()]
+    with replacing(Path(path)) as file:
+        picture.save(file, kind, **settings)

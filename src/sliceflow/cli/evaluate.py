@@ -69,8 +69,8 @@ def arrays(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
 
 def data_of(options: Evaluate, model: FlowModel | None) -> Source:
     """Return what samples are compared with: the data of their run, or what is named."""
-    kept = Run(options.samples).config
-    if not kept.exists():
+    run = Run(options.samples)
+    if not run.config.exists():
         if options.data is None:
             raise ValueError(
                 f"{options.samples} is no run, which knows its data: pass --data mnist"

@@ -7,12 +7,13 @@ import numpy as np
 import torch
 from PIL import Image
 
+from sliceflow._atomic import replacing
 from sliceflow.conditions import Columns, Observed
 from sliceflow.data.tables import save_csv
 from sliceflow.io import load
 from sliceflow.model import FlowModel
 from sliceflow.runs import Run, draw_grid, zoom_of
-from sliceflow.viz import draw, triptych
+from sliceflow.viz import draw, save_picture, triptych
 
 
 def model_file(path: Path) -> Path:
@@ -91,7 +92,8 @@ def save_samples(out: Path, model: FlowModel, x: np.ndarray, y: np.ndarray | Non
     """Write samples as the name of the file says."""
     if out.suffix == ".npz":
         arrays = {"images" if x.ndim == 4 else "x": x} | ({} if y is None else {"labels": y})
-        np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
+        with replacing(out) as file:
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
     elif out.suffix == ".csv":
         _save_table(out, model, x, y)
     elif out.suffix == ".png":
@@ -111,7 +113,8 @@ def _save_folder(out: Path, pixels: np.ndarray, y: np.ndarray | None) -> None:
         place = out if y is None else out / str(y[number])
         place.mkdir(parents=True, exist_ok=True)
         lines = image[0] if len(image) == 1 else image.transpose(1, 2, 0)
-        Image.fromarray(lines).save(place / f"{number:05}.png")
+        with replacing(place / f"{number:05}.png", sync=False) as file:
+            Image.fromarray(lines).save(file, "PNG")
 
 
 def filled(model: FlowModel, images: np.ndarray, n: int, seed: int | None) -> np.ndarray:
@@ -134,6 +137,6 @@ def save_filled(out: Path, model: FlowModel, images: np.ndarray, samples: np.nda
     assert isinstance(model.condition, Observed)
     if out.suffix == ".png":
         mask = model.condition.mask.reshape(model.shape).numpy()
-        draw(triptych(images, mask, samples), zoom_of(model.shape)).save(out)
+        save_picture(draw(triptych(images, mask, samples), zoom_of(model.shape)), out)
     else:
         save_samples(out, model, samples.reshape(-1, *model.shape), None)

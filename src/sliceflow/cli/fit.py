@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 from torch.distributed import is_torchelastic_launched
 
+from sliceflow._atomic import write_text
 from sliceflow._validation import check_number
 from sliceflow.board import Board
 from sliceflow.cli.options import STARTED, Fit
@@ -56,7 +57,7 @@ def run(options: Fit) -> None:
         return
     board = Board(place.board) if options.tensorboard else None
     place.folder.mkdir(parents=True, exist_ok=True)
-    place.config.write_text(yaml.safe_dump(kept(options), sort_keys=False))
+    write_text(place.config, yaml.safe_dump(kept(options), sort_keys=False))
     watcher = Watcher(place, plan, rows, board)
     state = plan.run([watcher], place.checkpoints, verbose=sys.stderr.isatty())
     finish(place, title(options), plan, state, source)

@@ -7,8 +7,11 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from tqdm import tqdm
+
+from sliceflow._atomic import replacing
 
 CHUNK = 2**20
 
@@ -50,18 +53,14 @@ class Source:
         path = folder / self.name
         if not path.exists():
             _make(folder)
-            partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-            try:
-                self._download(partial)
-                partial.replace(path)
-            finally:
-                partial.unlink(missing_ok=True)
+            with replacing(path) as file:
+                self._download(folder, file)
         return path
 
-    def _download(self, path: Path) -> None:
+    def _download(self, folder: Path, file: BinaryIO) -> None:
         digest = hashlib.md5() if len(self.digest) == 32 else hashlib.sha256()
         try:
-            with urllib.request.urlopen(self.url, timeout=30) as answer, path.open("wb") as file:
+            with urllib.request.urlopen(self.url, timeout=30) as answer:
                 size = int(answer.headers.get("Content-Length", 0)) or None
                 with tqdm(total=size, unit="B", unit_scale=True, desc=self.name) as bar:
                     while chunk := answer.read(CHUNK):
@@ -70,13 +69,13 @@ class Source:
                         bar.update(len(chunk))
         except urllib.error.URLError as error:
             raise ConnectionError(
-                f"{self.name} is not in {path.parent} and {self.url} cannot be reached "
+                f"{self.name} is not in {folder} and {self.url} cannot be reached "
                 f"({error.reason}): put it there, or name another data folder"
             ) from error
         if digest.hexdigest() != self.digest:
             raise ValueError(
                 f"{self.url} has another checksum than it should: try again, or put a "
-                f"{self.name} that you trust in {path.parent}"
+                f"{self.name} that you trust in {folder}"
             )
 
 
@@ -96,5 +95,6 @@ def unpack(archive: Path, member: str, path: Path) -> Path:
         stream = tar.extractfile(member)
         assert stream is not None
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(stream.read())
+        with replacing(path) as file:
+            file.write(stream.read())
     return path

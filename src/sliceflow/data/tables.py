@@ -1,6 +1,7 @@
 """Tables: CSV files with a line of names, whose columns are numbers or words."""
 
 import csv
+import io
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from sliceflow._atomic import replacing
 from sliceflow._reading import FileError, check_file
 
 SEPARATORS = ",;\t|"
@@ -205,7 +207,9 @@ def _packed(rows: Iterator[tuple[int, list[str]]]) -> tuple[list[np.ndarray], np
 
 def save_csv(path: Path, names: Sequence[str], columns: Sequence[np.ndarray]) -> None:
     """Write columns, (n,) each, under their names."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
+    with replacing(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        writer = csv.writer(text)
         writer.writerow(names)
         writer.writerows(zip(*columns, strict=True))
+        text.detach()  # writes what is left, and leaves the file open

@@ -1,7 +1,6 @@
 """Features of images by the Inception network of 2015-12-05, which FID and KID are defined with."""
 
 import hashlib
-import os
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from sliceflow._atomic import replacing
 from sliceflow.data.files import Source, data_folder, unpack
 
 SOURCE = Source(
@@ -105,9 +105,9 @@ def reference_features(
     path = Path(folder) / f"features-{digest}-{len(pixels)}-{inception.precision}.npy"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(f".{os.getpid()}.part.npy")
-        np.save(partial, inception(pixels, progress=progress))
-        partial.replace(path)
+        found = inception(pixels, progress=progress)
+        with replacing(path) as file:
+            np.save(file, found)
     features: np.ndarray = np.load(path)
     return features
 

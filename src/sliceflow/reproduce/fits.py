@@ -23,7 +23,7 @@ from sliceflow.metrics import (
     reference_features,
 )
 from sliceflow.metrics.inception import fastest
-from sliceflow.viz import draw, grid, neighbours
+from sliceflow.viz import draw, grid, neighbours, save_picture
 
 FEATURES = data_folder() / "features"
 
@@ -56,7 +56,7 @@ def fit(
 def save(table: np.ndarray, out: Path, name: str, zoom: int = 2) -> None:
     """Draw a picture into a folder."""
     out.mkdir(parents=True, exist_ok=True)
-    draw(table, zoom).save(out / f"{name.replace('.', '-')}.png")
+    save_picture(draw(table, zoom), out / f"{name.replace('.', '-')}.png")
 
 
 @cache
