@@ -278,9 +278,7 @@ def test_the_minutes_that_are_said_to_be_enough_are():
 def test_a_run_that_is_interrupted_goes_on(place):
     fit = ("fit", "table.csv", "--condition", "kind", "--effort", "300", "--out", "runs/long")
     process = sliceflow(*fit)
-    while not Path("runs/long/metrics.jsonl").exists():
-        assert process.poll() is None
-        time.sleep(0.1)
+    waited_for(Path("runs/long/metrics.jsonl"), process)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate()
     assert process.returncode == 130
@@ -297,6 +295,50 @@ def test_a_run_that_is_interrupted_goes_on(place):
     assert max(Path("runs/long/checkpoints").glob("*.zip")) > saved
     steps = [line["step"] for line in Run(Path("runs/long")).moments()]
     assert steps == sorted(set(steps))
+
+
+def waited_for(path, process):
+    """Wait until a process has written a file."""
+    while not path.exists():
+        assert process.poll() is None
+        time.sleep(0.1)
+
+
+def test_two_fits_do_not_share_a_folder(place, capsys):
+    fit = ("fit", "table.csv", "--condition", "kind", "--effort", "300", "--out", "runs/both")
+    first = sliceflow(*fit)
+    waited_for(Path("runs/both/config.yaml"), first)
+    for extra in ([], ["--resume"]):
+        with pytest.raises(SystemExit):
+            main([*fit, *extra])
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "another fit is writing to runs/both: pass another --out" in line
+    assert first.poll() is None
+    first.kill()
+    first.communicate()
+    with Run(Path("runs/both")).locked():  # the lock went with the process
+        assert Path("runs/both/config.yaml").exists()
+
+
+def test_of_two_fits_that_begin_together_one_ends(place):
+    fit = ("fit", "table.csv", "--condition", "kind", "--out", "runs/together", *SHORT)
+    both = [sliceflow(*fit) for _ in range(2)]
+    told = [process.communicate()[1] for process in both]
+    assert sorted(process.returncode for process in both) == [0, 1]
+    (line,) = "".join(told).splitlines()
+    assert "another fit is writing" in line or "has ended" in line
+    assert load("runs/together/model.zip").classes.tolist() == ["a", "b"]
+
+
+def test_a_fit_that_fails_at_once_leaves_no_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        main(["fit", "nowhere.csv"])
+    assert not list(tmp_path.iterdir())
+    Path("mine").mkdir()
+    with pytest.raises(SystemExit):
+        main(["fit", "nowhere.csv", "--out", "mine"])
+    assert Path("mine").exists()
 
 
 WRONG = [

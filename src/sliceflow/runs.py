@@ -12,9 +12,10 @@ tensorboard/     all of this for TensorBoard, if it was asked for
 """
 
 import json
+import os
 import shlex
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -92,6 +93,19 @@ class Run:
     def board(self) -> Path:
         """What TensorBoard shows."""
         return self.folder / "tensorboard"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Make the folder and keep other fits out of it; if nothing is written, it goes again."""
+        made = [path for path in (self.folder, *self.folder.parents) if not path.exists()]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            _lock(handle, self.folder)
+            with _removed_if_empty(made):
+                yield
+        finally:
+            os.close(handle)
 
     def samples_of(self, shape: tuple[int, ...]) -> Path:
         """Return where samples of this shape are: a picture, or a table."""
@@ -184,6 +198,31 @@ def rows_to_compare(plan: Plan) -> Tensor:
     x, _ = flow.condition.split(flow.draw_rows(flow.targets, n, Draw.COMPARED))
     order = Random(flow.seed, Draw.COMPARED).permutation(n)
     return x[:, torch.from_numpy(order)]
+
+
+@contextmanager
+def _removed_if_empty(folders: list[Path]) -> Iterator[None]:
+    """In the end remove those of these folders that are empty, the innermost first."""
+    try:
+        yield
+    finally:
+        for folder in folders:
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _lock(handle: int, folder: Path) -> None:
+    """Lock an open folder until it is closed, be it by the end of the process."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ValueError(
+            f"another fit is writing to {folder}: pass another --out, or wait until it has ended"
+        ) from None
+    except (ImportError, OSError):
+        return  # Windows has no such locks, nor have folders in some network file systems
 
 
 @dataclass

@@ -1,10 +1,12 @@
 """`sliceflow fit`: from data to a run folder with a model in it."""
 
 import json
+import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
@@ -40,23 +42,36 @@ def run(options: Fit) -> None:
         raise ValueError("--json is what a dry run prints: pass --dry-run as well, or leave it out")
     if is_torchelastic_launched() and (options.dry_run or options.minutes is not None):
         raise ValueError("--dry-run and --minutes are for one process: try it without the launcher")
+    if options.dry_run:
+        tell(options)
+        return
     place = Run(options.out or Path("runs", Path(options.data).resolve().stem))
-    options = options if options.dry_run else going_on(options, place)
+    is_first = not is_torchelastic_launched() or os.environ["RANK"] == "0"
+    with place.locked() if is_first else nullcontext():
+        fit(going_on(options, place), place)
+
+
+def tell(options: Fit) -> None:
+    """Print what a fit would take."""
+    source = read(options)
+    plan = planned(options, source)
+    forecast = rehearsed(options, plan, source)
+    options, plan = timed(options, forecast, plan)
+    print(told(forecast, plan, options.json))
+
+
+def fit(options: Fit, place: Run) -> None:
+    """Fit, and leave everything in the folder of the run."""
     source = read(options)
     plan = planned(options, source)
     plan.flow.group.most(0)  # all processes have looked at the folder before one writes to it
-    if options.minutes is not None or options.dry_run:
-        forecast = rehearsed(options, plan, source)
-        options, plan = timed(options, forecast, plan)
-        if options.dry_run:
-            print(told(forecast, plan, options.json))
-            return
     rows = rows_to_compare(plan)
     if not plan.is_first:
         plan.run((), place.checkpoints)
         return
+    if options.minutes is not None:
+        options, plan = timed(options, rehearsed(options, plan, source), plan)
     board = Board(place.board) if options.tensorboard else None
-    place.folder.mkdir(parents=True, exist_ok=True)
     write_text(place.config, yaml.safe_dump(kept(options), sort_keys=False))
     watcher = Watcher(place, plan, rows, board)
     state = plan.run([watcher], place.checkpoints, verbose=sys.stderr.isatty())
