@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from sliceflow import SlicedFlow, Stage, load
 from sliceflow.archive import write
 from sliceflow.cli import COMMANDS, main
+from sliceflow.cli.files import folder_name, save_samples
 from sliceflow.data.tables import load_csv
 from sliceflow.forecast import COPIES, Forecast
 from sliceflow.report import write_report
@@ -102,6 +104,56 @@ def test_samples_as_pictures(place):
     main(["sample", "runs/photos", "--n", "9"])
     with Image.open("samples.png") as grid:
         assert grid.size == (3 * 12 * 6 - 12, 3 * 14 * 6 - 12)
+
+
+ORDINARY = ["7", "-1", "ankle boot", "T-shirt, top", "Äpfel", "猫", "a.b", "x=1 (old)"]
+STRANGE = [
+    *(
+        "",
+        ".",
+        "..",
+        "...",
+        ".hidden",
+        "../../x",
+        "/abs/path",
+        "a/b",
+        "a\\b",
+        "C:",
+        "%",
+        "%2E",
+        "a%2Fb",
+    ),
+    *("\0", "a\nb", "\x1b[31m", "\udcff", "\u202e", "n" * 300, "n" * 301, "é" * 200, "*", "?"),
+]
+
+
+def test_ordinary_labels_are_names_of_folders():
+    assert [folder_name(label) for label in ORDINARY] == ORDINARY
+
+
+@pytest.mark.parametrize("label", STRANGE, ids=ascii)
+def test_strange_labels_make_folders_too(label, tmp_path):
+    name = folder_name(label)
+    (tmp_path / name).mkdir()
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert name.isprintable()
+    if 0 < len(label) < 200:
+        assert unquote(name, errors="surrogatepass") == label
+
+
+def test_every_label_has_a_folder_of_its_own():
+    names = [folder_name(label) for label in ORDINARY + STRANGE]
+    assert len(set(names)) == len(names)
+
+
+def test_samples_stay_in_their_folder(tmp_path):
+    labels = np.array(["../outside", str(tmp_path / "absolute"), "inside"])
+    images = np.zeros((3, 1, 4, 4), np.uint8)
+    out = tmp_path / "deep" / "out"
+    save_samples(out, None, images, labels)
+    assert [path.name for path in tmp_path.iterdir()] == ["deep"]
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
+    assert len(list(out.iterdir())) == 3
 
 
 def test_samples_of_a_table(place):

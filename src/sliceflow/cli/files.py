@@ -1,7 +1,10 @@
 """Models, conditions and samples as a person names them on the command line."""
 
+import hashlib
+import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import torch
@@ -14,6 +17,9 @@ from sliceflow.io import load
 from sliceflow.model import FlowModel
 from sliceflow.runs import Run, draw_grid, zoom_of
 from sliceflow.viz import draw, save_picture, triptych
+
+LONGEST, KEPT = 200, 40
+"""Bytes of a folder's name, and characters that are kept of a longer one."""
 
 
 def model_file(path: Path) -> Path:
@@ -110,11 +116,28 @@ def _save_table(out: Path, model: FlowModel, x: np.ndarray, y: np.ndarray | None
 def _save_folder(out: Path, pixels: np.ndarray, y: np.ndarray | None) -> None:
     """Write each image as a file of its own, in a folder for its label."""
     for number, image in enumerate(pixels):
-        place = out if y is None else out / str(y[number])
+        place = out if y is None else out / folder_name(str(y[number]))
         place.mkdir(parents=True, exist_ok=True)
         lines = image[0] if len(image) == 1 else image.transpose(1, 2, 0)
         with replacing(place / f"{number:05}.png", sync=False) as file:
             Image.fromarray(lines).save(file, "PNG")
+
+
+def folder_name(label: str) -> str:
+    """Return a label as the name of a folder, with a percent-encoding of what is not safe there.
+
+    Labels come from files, and such a file may be anyone's. Different labels get different names.
+    """
+    name = "".join(c if _is_safe(c) else quote(c, "", errors="surrogatepass") for c in label)
+    name = f"%2E{name[1:]}" if name.startswith(".") else name or "%"
+    if len(os.fsencode(name)) > LONGEST:
+        digest = hashlib.sha256(name.encode()).hexdigest()
+        return f"{name[:KEPT]}%{digest[:16]}"
+    return name
+
+
+def _is_safe(character: str) -> bool:
+    return character.isprintable() and character not in '/\\:*?"<>|%'
 
 
 def filled(model: FlowModel, images: np.ndarray, n: int, seed: int | None) -> np.ndarray:
