@@ -11,6 +11,7 @@ ROOMS = [
     "_ending",
     "_reading",
     "_settings",
+    "_interrupts",
     "_parameters",
     "_atomic",
     "_validation",

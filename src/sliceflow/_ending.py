@@ -3,8 +3,8 @@
 import sys
 from typing import NoReturn
 
-FAILED, WRONG_USE, SIGNALLED, INTERRUPTED = 1, 2, 128, 130
-"""Exit codes: of an error, of a command that is wrong, of signals from there on, and of Ctrl-C."""
+FAILED, WRONG_USE, SIGNALLED, INTERRUPTED, BROKEN_PIPE = 1, 2, 128, 130, 141
+"""Exit codes of an error and of a wrong command; and, by signal, of Ctrl-C and a closed pipe."""
 
 _prints = True
 

@@ -210,7 +210,8 @@ class Checkpoints:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._handlers = {s: signal.signal(s, self._ask_to_end) for s in SIGNALS}
+            heard = [s for s in SIGNALS if signal.getsignal(s) is not signal.SIG_IGN]
+            self._handlers = {s: signal.signal(s, self._ask_to_end) for s in heard}
         return self
 
     def __exit__(self, *error: object) -> None:

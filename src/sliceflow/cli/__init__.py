@@ -13,7 +13,8 @@ from importlib.metadata import version
 
 import yaml
 
-from sliceflow._ending import FAILED, INTERRUPTED, end
+from sliceflow._ending import BROKEN_PIPE, FAILED, INTERRUPTED, end
+from sliceflow._interrupts import cleaning_up
 from sliceflow.cli.options import Bench, Evaluate, Fit, Info, Inpaint, Reproduce, Sample
 from sliceflow.cli.parser import parser_of
 
@@ -77,7 +78,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = COMMANDS[name](**{field.name: given[field.name] for field in fields(COMMANDS[name])})
     warnings.showwarning = _warn
     try:
-        importlib.import_module(f"sliceflow.cli.{name}").run(options)
+        command = importlib.import_module(f"sliceflow.cli.{name}")
+        with cleaning_up():
+            command.run(options)
+            print(end="", flush=True)
+    except BrokenPipeError:  # whoever read what is printed has enough
+        raise SystemExit(BROKEN_PIPE) from None
     except KeyboardInterrupt as error:  # which says so if the state was saved
         fix = ": add --resume to go on from the last checkpoint" if error.args else ""
         end(f"sliceflow {name}: interrupted{fix}", INTERRUPTED)
