@@ -14,7 +14,18 @@ PAD = 16
 CHUNK = 1024
 """Values located at a time: their positions stay in the fastest cache."""
 
-kernel = njit(nogil=True, cache=True, error_model="numpy")
+SETTINGS = {"nogil": True, "error_model": "numpy"}
+
+
+def kernel(function):
+    """Compile a function at its first call, and keep that for other processes if there is a place.
+
+    There is none if neither the package nor the user's home can be written to.
+    """
+    try:
+        return njit(function, cache=True, **SETTINGS)
+    except RuntimeError:
+        return njit(function, **SETTINGS)
 
 
 def _tables_scope(builder):
