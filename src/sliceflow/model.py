@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sliceflow._memory import check_memory
 from sliceflow._random import Draw, Random, child
 from sliceflow._scaling import Scaling
 from sliceflow._support import Support
@@ -169,6 +170,11 @@ class FlowModel(Course):
         given = self.condition.l if self.classes is None else 1
         return self.names or numbered_names(self.shape[0], given)
 
+    @property
+    def bytes_of_sample(self) -> int:
+        """The least memory that a sample takes: in its batch, and joined with the others."""
+        return 2 * math.prod(self.shape) * self.kind.dtype.itemsize
+
     def sample(self, n: int, y: Any = None, random_state: Any = None, verbose: bool = False) -> Any:
         """Return n new samples of x, given y if the model is conditional.
 
@@ -188,6 +194,7 @@ class FlowModel(Course):
             Show progress.
         """
         n = check_integer("n", n, 1)
+        check_memory("n", n, self.bytes_of_sample)
         seed, given = check_seed(random_state), self._given(n, y)
         if len(self.support.given):
             self.support.warn_beyond(self._joined(given), self.columns)
@@ -204,7 +211,7 @@ class FlowModel(Course):
 
     def inpaint(self, images: Any, n: int = 1, random_state: Any = None) -> Any:
         """Return n samples for each image, of which observed pixels are read: (images, n, …)."""
-        check_integer("n", n, 1)
+        check_memory("n", check_integer("n", n, 1), len(images) * self.bytes_of_sample)
         each = torch.as_tensor(images).repeat_interleave(n, dim=0)
         samples = self.sample(len(each), each, random_state)
         return samples.reshape(-1, n, *self.shape)

@@ -1,5 +1,6 @@
 """What a fit is going to do: a flow, and how to read its particles in the units of the data."""
 
+import math
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sliceflow._memory import check_memory
 from sliceflow._scaling import Scaling
 from sliceflow._support import Support
 from sliceflow._validation import Kind
@@ -50,6 +52,11 @@ class Plan:
     y_shape: tuple[int, ...]
     classes: np.ndarray | None
     names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        d, group = len(self.scaling.shift), self.flow.group
+        own = len(group.own) / group.shards
+        check_memory("n_particles", self.n_particles, math.ceil(2 * 4 * d * own))
 
     @property
     def is_first(self) -> bool:

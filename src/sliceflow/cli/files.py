@@ -1,6 +1,7 @@
 """Models, conditions and samples as a person names them on the command line."""
 
 import hashlib
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,10 @@ from sliceflow.data.tables import save_csv
 from sliceflow.io import load
 from sliceflow.model import FlowModel
 from sliceflow.runs import Run, draw_grid, zoom_of
-from sliceflow.viz import draw, save_picture, triptych
+from sliceflow.viz import GAP, draw, save_picture, triptych
+
+MOST_PIXELS = 89_478_485
+"""Of a picture: Pillow takes larger ones for an attack."""
 
 LONGEST, KEPT = 200, 40
 """Bytes of a folder's name, and characters that are kept of a longer one."""
@@ -81,6 +85,17 @@ def as_arrays(x: Any) -> np.ndarray:
         x = (128 * (x.float() + 1)).clamp(0, 255).to(torch.uint8)
     arrays: np.ndarray = x.numpy()
     return arrays
+
+
+def check_picture(out: Path, model: FlowModel, name: str, n: int, each: int = 1) -> None:
+    """Refuse a picture of n times so many images, if it is larger than programs will open."""
+    if out.suffix.lower() == ".png":
+        pixels = each * math.prod((side + GAP) * zoom_of(model.shape) for side in model.shape[1:])
+        if n * pixels > MOST_PIXELS:
+            raise ValueError(
+                f"{name}={n} is too large for one picture: pass {name}={MOST_PIXELS // pixels} or "
+                "less, or a name that ends in .npz as --out"
+            )
 
 
 def checked_out(out: Path | None, model: FlowModel) -> Path:

@@ -2,15 +2,26 @@
 
 import sys
 
+from sliceflow._memory import check_memory
 from sliceflow._validation import check_integer
-from sliceflow.cli.files import as_arrays, checked_out, conditions, opened, save_samples
+from sliceflow.cli.files import (
+    as_arrays,
+    check_picture,
+    checked_out,
+    conditions,
+    opened,
+    save_samples,
+)
 from sliceflow.cli.options import Sample
 
 
 def run(options: Sample) -> None:
     """Draw samples."""
     model, n = opened(options.model), check_integer("n", options.n, 1)
-    y, out = conditions(model, options.given, n), checked_out(options.out, model)
+    check_memory("n", n, model.bytes_of_sample)
+    out = checked_out(options.out, model)
+    check_picture(out, model, "n", n)
+    y = conditions(model, options.given, n)
     x = model.sample(n, y, options.seed, verbose=sys.stderr.isatty())
     save_samples(out, model, as_arrays(x), y)
     print(f"{n} samples are in {out}")
