@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 import numpy as np
 import pytest
+import yaml
 from own_data import make_photos, make_table
 from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -401,7 +402,8 @@ WRONG = [
     ("fit table.csv --preset quik", 2, "one of quick, standard, best"),
     ("fit table.csv --minutes soon", 2, "give a number"),
     ("fit table.csv --particles 1.5", 2, "give a whole number"),
-    ("fit photos --size 64", 2, "as [64,64]"),
+    ("fit photos --size large", 2, "give a height and a width, as 64 or 64x48"),
+    ("fit photos --size 1,2,3", 2, "give a height and a width, as 64 or 64x48"),
     ("fit --config nowhere.yaml", 2, "nowhere.yaml"),
     ("fit nowhere", 1, "nor the path of a folder"),
     ("fit nowhere --stream", 1, "neither a folder nor a Parquet"),
@@ -453,9 +455,9 @@ WRONG = [
     ("sample runs/table --n 1000000000000", 1, "or less"),
     ("sample runs/photos --n 100000", 1, "pass --n 14"),
     ("inpaint runs/halves photos --n 1000000000000 --out f.npz", 1, "PiB of memory, and"),
-    ("inpaint runs/halves photos --n 100000", 1, "pass --n 1242 or less, or a name that ends"),
+    ("inpaint runs/halves photos --n 100000", 1, "pass --n 1479 or less, or a name that ends"),
     ("fit table.csv --condition kind --particles 1000000000000 --out x", 1, "pass --particles"),
-    ("fit photos --particles 1000000000000 --dry-run", 1, "TiB of memory, and"),
+    ("fit photos --particles 1000000000000 --dry-run", 1, "PiB of memory, and"),
     ("sample runs/photos --out some.jpeg", 1, "give .png, .npz or the name of a folder"),
     ("sample runs/table --out some.png", 1, "give .csv or .npz"),
     ("sample runs/photos --out table.csv/some.png", 1, "choose another path"),
@@ -584,6 +586,16 @@ def test_options_are_written_as_they_are_read(capsys, tmp_path):
     with pytest.raises(SystemExit):
         main(["fit", "--config", str(tmp_path / "config.yaml"), "--print_config"])
     assert capsys.readouterr().out == (tmp_path / "config.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "size"),
+    [("8", [8, 8]), ("8,9", [8, 9]), ("8x9", [8, 9]), ("8 x 9", [8, 9]), ("[8, 9]", [8, 9])],
+)
+def test_a_size_is_written_as_people_write_it(given, size, capsys):
+    with pytest.raises(SystemExit):
+        main(["fit", "photos", "--size", given, "--print_config"])
+    assert yaml.safe_load(capsys.readouterr().out)["size"] == size
 
 
 def test_the_version_is_told_once():

@@ -32,7 +32,7 @@ def compiled(package, **settings):
     own = {"PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1", **settings}
     done = subprocess.run(
         [sys.executable, "-c", CODE],
-        env=here | settings,
+        env=here | own,
         capture_output=True,
         text=True,
         check=True,

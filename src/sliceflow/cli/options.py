@@ -1,12 +1,25 @@
 """What each command is asked for: its options, their defaults, and its help."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Literal
+from typing import Any, Literal, Self
 
 STARTED = perf_counter()
 """When the process began, nearly: all else is imported after this."""
+
+
+class Size(tuple[int, int]):
+    """A height and a width."""
+
+    @classmethod
+    def read(cls, value: Any) -> Self:
+        """Return a size that is written as 64, 64x48, 64,48 or [64,48]."""
+        words = re.split("[x,]", value.strip("[]")) if isinstance(value, str) else value
+        sides = [int(side) for side in ([words] if isinstance(words, int) else words)]
+        height, width = sides * 2 if len(sides) == 1 else sides
+        return cls((height, width))
 
 
 @dataclass
@@ -15,7 +28,7 @@ class Fit:
 
     For example:
       sliceflow fit mnist --condition label --preset quick
-      sliceflow fit photos/ --size '[64,64]' --minutes 30 --out runs/photos
+      sliceflow fit photos/ --size 64 --minutes 30 --out runs/photos
       sliceflow fit cifar10 --condition left        given the left half, fill in the right
       sliceflow fit flowers.csv --condition species
       sliceflow fit many.parquet --stream           more than fits in memory
@@ -44,7 +57,7 @@ class Fit:
     batch
         The most rows of data that a step sees.
     size
-        Bring images of a folder to this height and width, as [64,64].
+        Bring images of a folder to this height and width, as 64x48, or 64 for both.
     flips
         Also learn the mirror images.
     stream
@@ -78,7 +91,7 @@ class Fit:
     minutes: float | None = None
     particles: int | None = None
     batch: int = 20_000
-    size: tuple[int, int] | None = None
+    size: Size | None = None
     flips: bool = False
     stream: bool = False
     y_type: Literal["labels", "numbers"] | None = None

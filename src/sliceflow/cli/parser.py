@@ -15,12 +15,15 @@ from jsonargparse import (  # type: ignore[attr-defined]
     DefaultHelpFormatter,
     set_parsing_settings,
 )
+from jsonargparse.typing import register_type
 
 from sliceflow._ending import WRONG_USE, end
 from sliceflow._reading import near
 from sliceflow._settings import read_settings
+from sliceflow.cli.options import Size
 
 set_parsing_settings(add_print_completion_argument=True)
+register_type(Size, serializer=list, deserializer=Size.read)
 
 
 class Formatter(DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -95,10 +98,14 @@ def _wanted(kind: Any) -> str:
     """Return in words what values a type has."""
     if get_origin(kind) is Literal:
         return f"one of {', '.join(map(str, get_args(kind)))}"
-    names = {int: "a whole number", float: "a number", tuple: "two whole numbers, as [64,64]"}
+    names = {
+        int: "a whole number",
+        float: "a number",
+        Size: "a height and a width, as 64 or 64x48",
+    }
     for one in (kind, *get_args(kind)):
-        if (get_origin(one) or one) in names:
-            return names[get_origin(one) or one]
+        if one in names:
+            return names[one]
     return "another value"
 
 
