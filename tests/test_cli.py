@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -16,7 +17,7 @@ from own_data import make_photos, make_table
 from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from sliceflow import SlicedFlow, Stage, load
+from sliceflow import SlicedFlow, Stage, load, save
 from sliceflow.archive import write
 from sliceflow.cli import COMMANDS, main
 from sliceflow.cli.files import folder_name, save_samples
@@ -257,6 +258,35 @@ def test_info(place, capsys):
     assert "given a label: bright, dark" in capsys.readouterr().out
     main(["info", "runs/photos/model.zip", "--json"])
     assert json.loads(capsys.readouterr().out)["model"]["shape"] == [3, 12, 10]
+
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\u202e\x9b31m\r"
+
+
+def test_no_file_can_steer_the_terminal(tmp_path, capsys):
+    data = np.random.default_rng(0).normal(size=(50, 2))
+    model = SlicedFlow(schedule=1, random_state=0).fit(data, np.array(["Äpfel", EVIL] * 25)).model_
+    path = tmp_path / "evil.zip"
+    save(model, path, about=f"A title\tof {EVIL}")
+    main(["info", str(path)])
+    with pytest.raises(SystemExit):
+        main(["sample", str(path), "--given", "none"])
+    with pytest.raises(SystemExit):
+        main(["sample", str(path), "--prset", EVIL])
+    warn = warnings.showwarning
+    warn(EVIL, UserWarning, "", 0)
+    told = "".join(capsys.readouterr())
+    assert all(character.isprintable() or character in "\n\t" for character in told)
+    assert told.count("\\x1b]0;owned") >= 3
+    assert "A title\tof" in told
+    assert "Äpfel" in told
+
+
+def test_one_is_not_many(place, capsys):
+    main(["sample", "runs/table", "--given", "a", "--n", "1", "--out", "one.csv"])
+    assert capsys.readouterr().out == "1 sample is in one.csv\n"
+    main(["sample", "runs/table", "--given", "a", "--n", "2", "--out", "two.csv"])
+    assert capsys.readouterr().out == "2 samples are in two.csv\n"
 
 
 def test_bench(capsys, monkeypatch):

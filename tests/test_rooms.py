@@ -8,6 +8,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "sliceflow"
 
 ROOMS = [
+    "_terminal",
     "_ending",
     "_reading",
     "_settings",

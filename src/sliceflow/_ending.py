@@ -3,6 +3,8 @@
 import sys
 from typing import NoReturn
 
+from sliceflow._terminal import say
+
 FAILED, WRONG_USE, SIGNALLED, INTERRUPTED, BROKEN_PIPE = 1, 2, 128, 130, 141
 """Exit codes of an error and of a wrong command; and, by signal, of Ctrl-C and a closed pipe."""
 
@@ -18,7 +20,7 @@ def leave_lines_to_launcher() -> None:
 def end(line: str, code: int) -> NoReturn:
     """Print why the command ends, unless the launcher will, and end the process."""
     if _prints:
-        print(line, file=sys.stderr)
+        say(line, sys.stderr)
     ending = SystemExit(code)
     ending.add_note(line)
     raise ending

@@ -15,6 +15,7 @@ import yaml
 
 from sliceflow._ending import BROKEN_PIPE, FAILED, INTERRUPTED, end
 from sliceflow._interrupts import cleaning_up
+from sliceflow._terminal import say
 from sliceflow.cli.options import Bench, Evaluate, Fit, Info, Inpaint, Reproduce, Sample
 from sliceflow.cli.parser import parser_of
 
@@ -99,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+    say(f"warning: {message}", sys.stderr)
 
 
 def _told(error: BaseException) -> str:

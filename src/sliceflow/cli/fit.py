@@ -17,6 +17,7 @@ import yaml
 from torch.distributed import is_torchelastic_launched
 
 from sliceflow._atomic import write_text
+from sliceflow._terminal import say
 from sliceflow._validation import check_number
 from sliceflow.board import Board
 from sliceflow.cli.options import STARTED, Fit
@@ -77,7 +78,7 @@ def fit(options: Fit, place: Run) -> None:
     state = plan.run([watcher], place.checkpoints, verbose=sys.stderr.isatty())
     finish(place, title(options), plan, state, source)
     shutil.rmtree(place.checkpoints)
-    print(f"{place.folder} has the model and its samples: open {place.report}")
+    say(f"{place.folder} has the model and its samples: open {place.report}")
 
 
 def title(options: Fit) -> str:

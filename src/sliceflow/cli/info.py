@@ -5,6 +5,7 @@ from typing import Any
 
 import yaml
 
+from sliceflow._terminal import say
 from sliceflow.cli.files import model_file
 from sliceflow.cli.options import Info
 from sliceflow.io import describe
@@ -27,4 +28,4 @@ def run(options: Info) -> None:
         print(json.dumps(told))
         return
     told.pop("model", None)
-    print(yaml.safe_dump(told, sort_keys=False) if told else "", card, sep="")
+    say((yaml.safe_dump(told, sort_keys=False) if told else "") + card)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from sliceflow._terminal import counted, say
 from sliceflow._validation import check_integer
 from sliceflow.cli.files import check_picture, checked_out, filled, opened, save_filled
 from sliceflow.cli.options import Inpaint
@@ -17,4 +18,4 @@ def run(options: Inpaint) -> None:
     check_picture(out, model, "n", options.n, len(images))
     samples = filled(model, images, options.n, options.seed)
     save_filled(out, model, images, samples)
-    print(f"{len(images)} images are filled in: {out}")
+    say(f"{counted(len(images), 'image')} filled in: {out}")

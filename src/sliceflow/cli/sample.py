@@ -3,6 +3,7 @@
 import sys
 
 from sliceflow._memory import check_memory
+from sliceflow._terminal import counted, say
 from sliceflow._validation import check_integer
 from sliceflow.cli.files import (
     as_arrays,
@@ -24,4 +25,4 @@ def run(options: Sample) -> None:
     y = conditions(model, options.given, n)
     x = model.sample(n, y, options.seed, verbose=sys.stderr.isatty())
     save_samples(out, model, as_arrays(x), y)
-    print(f"{n} samples are in {out}")
+    say(f"{counted(n, 'sample')} in {out}")
