@@ -103,9 +103,24 @@ def test_samples_of_a_label(place):
 def test_samples_as_pictures(place):
     main(["sample", "runs/photos", "--n", "6", "--out", "some"])
     assert len(list(Path("some/dark").glob("*.png"))) == 3
-    main(["sample", "runs/photos", "--n", "9"])
+    main(["sample", "runs/photos", "--given", "dark", "--n", "9"])
     with Image.open("samples.png") as grid:
         assert grid.size == (3 * 12 * 6 - 12, 3 * 14 * 6 - 12)
+    main(["sample", "runs/photos", "--n", "9"])
+    with Image.open("samples.png") as grid:  # two rows for each class, and its name
+        assert grid.size[0] > 3 * 12 * 6 + 20
+        assert grid.size[1] == 4 * 14 * 6 - 12
+
+
+def test_suffixes_may_be_written_in_capitals(place):
+    main(["sample", "runs/photos", "--n", "4", "--out", "X.PNG"])
+    main(["sample", "runs/photos", "--n", "4", "--out", "X.Npz"])
+    main(["sample", "runs/table", "--n", "4", "--out", "X.CSV"])
+    main(["inpaint", "runs/halves", "photos", "--most", "2", "--out", "F.PNG"])
+    for name in ("X.PNG", "F.PNG"):
+        assert Path(name).read_bytes().startswith(b"\x89PNG")
+    assert np.load("X.Npz")["images"].shape == (4, 3, 12, 10)
+    assert len(load_csv(Path("X.CSV"))) == 4
 
 
 ORDINARY = ["7", "-1", "ankle boot", "T-shirt, top", "Äpfel", "猫", "a.b", "x=1 (old)"]

@@ -34,6 +34,37 @@ def test_class_rows():
     assert (table[1] == PIXELS[[1, 4]]).all()
 
 
+def test_named_rows_have_all_images_of_a_class():
+    labels = np.array(["b"] * 5 + ["a"] * 7)
+    table, names = viz.named_rows(PIXELS, labels, columns=4)
+    assert names == ["a", "", "b", ""]
+    assert table.shape == (4, 4, 3, 6, 5)
+    assert (table[0] == PIXELS[5:9]).all()
+    assert (table[3, 0] == PIXELS[4]).all()
+    assert (table[3, 1:] == 255).all()
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_names_stand_to_the_left_of_their_rows(channels):
+    table = viz.grid(PIXELS[:, :channels], columns=4)
+    plain = viz.draw(table, zoom=4)
+    named = viz.draw(table, 4, ["one", "", "a name that is much too long to be shown"])
+    assert named.height == plain.height
+    margin = named.width - plain.width
+    assert 50 < margin < 250
+    assert (np.asarray(named)[:, margin:] == np.asarray(plain)).all()
+    ink = (np.asarray(named.convert("L"))[:, :margin] < 128).any(axis=1)
+    first, second, third = np.array_split(ink[:96], 3)
+    assert first.any()
+    assert not second.any()
+    assert third.any()
+
+
+@pytest.mark.parametrize("name", ["", "two\nlines", "猫", "\udcff", "\0", "n" * 1000])
+def test_any_name_can_be_drawn(name):
+    assert viz.draw(viz.grid(PIXELS, columns=12), 1, [name]).height == 6
+
+
 def test_evolution_goes_from_left_to_right():
     table = viz.evolution([PIXELS, 255 - PIXELS], rows=3)
     assert table.shape == (3, 2, 3, 6, 5)

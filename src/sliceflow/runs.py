@@ -35,7 +35,7 @@ from sliceflow.course import State
 from sliceflow.data.folders import read_image
 from sliceflow.metrics import sliced_wasserstein
 from sliceflow.plan import Plan
-from sliceflow.viz import draw, grid, save_film, save_picture
+from sliceflow.viz import draw, grid, named_rows, save_film, save_picture
 
 SHOWN, FOLLOWED = 100, 25
 """Samples in a picture of the model, and particles in one of a stage, of which there are many."""
@@ -285,10 +285,14 @@ class Watcher:
             draw_grid(pixels, self.run.picture(self.plan.flow.steps_done(state)))
 
 
-def draw_grid(pixels: np.ndarray, path: Path) -> None:
-    """Draw images as a square grid."""
-    columns = max(1, round(len(pixels) ** 0.5))
-    save_picture(draw(grid(pixels, columns), zoom_of(pixels.shape)), path)
+def draw_grid(pixels: np.ndarray, path: Path, labels: np.ndarray | None = None) -> None:
+    """Draw images as a square grid or, if there are several labels, in rows with their names."""
+    columns, names = max(1, round(len(pixels) ** 0.5)), list[str]()
+    if labels is None or len(np.unique(labels)) == 1:
+        table = grid(pixels, columns)
+    else:
+        table, names = named_rows(pixels, labels, columns)
+    save_picture(draw(table, zoom_of(pixels.shape), names), path)
 
 
 def zoom_of(shape: tuple[int, ...]) -> int:

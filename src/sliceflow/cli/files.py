@@ -102,7 +102,7 @@ def checked_out(out: Path | None, model: FlowModel) -> Path:
     """Return where samples go, if its suffix says how they can be written."""
     is_images = len(model.shape) == 3
     out = out or Path("samples.png" if is_images else "samples.csv")
-    if out.suffix not in ((".png", ".npz", "") if is_images else (".csv", ".npz")):
+    if out.suffix.lower() not in ((".png", ".npz", "") if is_images else (".csv", ".npz")):
         fits = ".png, .npz or the name of a folder" if is_images else ".csv or .npz"
         raise ValueError(f"--out {out} does not fit the samples: give {fits}")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -111,14 +111,15 @@ def checked_out(out: Path | None, model: FlowModel) -> Path:
 
 def save_samples(out: Path, model: FlowModel, x: np.ndarray, y: np.ndarray | None) -> None:
     """Write samples as the name of the file says."""
-    if out.suffix == ".npz":
+    kind = out.suffix.lower()
+    if kind == ".npz":
         arrays = {"images" if x.ndim == 4 else "x": x} | ({} if y is None else {"labels": y})
         with replacing(out) as file:
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-    elif out.suffix == ".csv":
+    elif kind == ".csv":
         _save_table(out, model, x, y)
-    elif out.suffix == ".png":
-        draw_grid(x, out)
+    elif kind == ".png":
+        draw_grid(x, out, None if model.classes is None else y)
     else:
         _save_folder(out, x, y)
 
@@ -173,7 +174,7 @@ def filled(model: FlowModel, images: np.ndarray, n: int, seed: int | None) -> np
 def save_filled(out: Path, model: FlowModel, images: np.ndarray, samples: np.ndarray) -> None:
     """Write what is given of images, their samples, and the images themselves."""
     assert isinstance(model.condition, Observed)
-    if out.suffix == ".png":
+    if out.suffix.lower() == ".png":
         mask = model.condition.mask.reshape(model.shape).numpy()
         save_picture(draw(triptych(images, mask, samples), zoom_of(model.shape)), out)
     else:
