@@ -96,6 +96,22 @@ def test_a_bad_file_is_one_error(good, tmp_path):
     assert ways == {way.__name__ for way in BYTES + PARTS}
 
 
+def test_an_estimator_is_saved_as_its_model(tmp_path):
+    estimator = fitted("label")
+    save(estimator, tmp_path / "a.zip")
+    save(estimator.model_, tmp_path / "b.zip")
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
+@pytest.mark.parametrize("thing", [SlicedFlow(), None, SlicedFlow(schedule=1, knots=None)])
+def test_what_has_no_model_cannot_be_saved(thing, tmp_path):
+    if thing is not None and thing.knots is None:
+        thing.fit(np.random.default_rng(0).normal(size=(20, 2)))
+    with pytest.raises(TypeError, match=r"fitted and recorded, SlicedFlow\(knots=64\)"):
+        save(thing, tmp_path / "none.zip")
+    assert not list(tmp_path.iterdir())
+
+
 def test_no_file_is_the_usual_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "none.zip")

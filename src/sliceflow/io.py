@@ -70,12 +70,21 @@ DTYPES = {str(dtype): dtype for dtype in (torch.bool, *INTEGERS, *UNSIGNED, *FLO
 
 
 def save(
-    model: FlowModel,
+    model: Any,
     path: str | Path,
     about: str = "",
     metrics: Mapping[str, float] | None = None,
 ) -> None:
-    """Write a model to a file; what it is about and how good it is goes into its card."""
+    """Write a `FlowModel` to a file, or that of a fitted `SlicedFlow`.
+
+    What it is about and how good it is goes into its card.
+    """
+    model = getattr(model, "model_", model)
+    if not isinstance(model, FlowModel):
+        raise TypeError(
+            f"{type(model).__name__} is no model: pass a FlowModel, or a SlicedFlow that was "
+            "fitted and recorded, SlicedFlow(knots=64).fit(x)"
+        )
     write(Path(path), _parts(model, about, metrics or {}))
 
 

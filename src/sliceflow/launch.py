@@ -22,6 +22,7 @@ from torch.distributed.launcher.api import elastic_launch
 from torch.distributed.run import config_from_args, parse_args
 
 from sliceflow._ending import FAILED, SIGNALLED, WRONG_USE, end
+from sliceflow._terminal import say
 from sliceflow._worker import Failure
 
 DEFAULTS = ("--rdzv-backend=c10d", "--max-restarts=100", "--monitor-interval=0.5")
@@ -123,7 +124,7 @@ def launch(options: Namespace) -> None:
         end(messages[0] if messages else str(error), FAILED)
     except SignalException as ended:
         for failure in attempts.failures()[:1]:
-            print(failure.message, file=sys.stderr)
+            say(failure.message, sys.stderr)
         sys.exit(SIGNALLED + ended.sigval)
     except (RendezvousClosedError, RendezvousConnectionError):
         end("sliceflow.launch: other hosts ended the launch: see what they printed", FAILED)
