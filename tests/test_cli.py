@@ -312,6 +312,18 @@ def test_bench(capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["step.ms.cifar10"] > 0
 
 
+def test_progress_is_lines_where_there_is_no_terminal(place, monkeypatch, capsys):
+    monkeypatch.setattr("sliceflow.progress.SECONDS", 1e-9)
+    main(["fit", "photos", "--dry-run", "--json", "--out", "runs/dry"])
+    told = capsys.readouterr()
+    json.loads(told.out)
+    main(["sample", "runs/table", "--given", "a", "--n", "2000", "--out", "a.csv"])
+    for lines in (told.err, capsys.readouterr().err):
+        assert re.match(r"stage 1/\d+: \d+ of \d+ steps, \d+ %, took 00:\d\d, .* left\n", lines)
+        assert "100 %" in lines
+        assert "\r" not in lines
+
+
 def test_a_dry_run_leaves_nothing(place, capsys):
     main(["fit", "photos", "--dry-run", "--json", "--out", "runs/dry"])
     forecast = json.loads(capsys.readouterr().out)
@@ -380,7 +392,8 @@ def test_a_run_that_is_interrupted_goes_on(place):
     process.send_signal(signal.SIGINT)
     _, told = process.communicate()
     assert process.returncode == 130
-    assert told == "sliceflow fit: interrupted: add --resume to go on from the last checkpoint\n"
+    line = told.splitlines()[-1]  # those before it tell how far it was
+    assert line == "sliceflow fit: interrupted: add --resume to go on from the last checkpoint"
     (saved,) = Path("runs/long/checkpoints").glob("*.zip")
     lines = Path("runs/long/metrics.jsonl").read_text()
     process = sliceflow(*fit, "--resume")

@@ -1,11 +1,42 @@
-"""Progress on the terminal: a callback, so that the flow itself prints nothing."""
+"""Progress: a callback, so that the flow itself prints nothing.
 
-from typing import Self
+A terminal and a notebook have a bar. A file or a pipe has a line now and then.
+"""
+
+import sys
+from typing import Any, Self
 
 from tqdm.auto import tqdm
 
 from sliceflow.course import State
 from sliceflow.schedules import Stage
+
+SECONDS = 10
+"""Between lines, and before the first one: what is done sooner needs none."""
+
+LINE = "{desc}{n_fmt} of {total_fmt} steps, {percentage:.0f} %, took {elapsed}, {remaining} left"
+
+
+class Lines:
+    """Standard error for tqdm: each state of its bar is a line of its own."""
+
+    def write(self, text: str) -> None:
+        """Write a state as a line."""
+        if text.strip():
+            sys.stderr.write(f"{text.strip()}\n")
+
+    def flush(self) -> None:
+        """Write it at once."""
+        sys.stderr.flush()
+
+
+def _style() -> dict[str, Any]:
+    """Return how tqdm shows progress here."""
+    in_notebook = any("notebook" in base.__module__ for base in tqdm.__mro__)
+    if in_notebook or sys.stderr.isatty():
+        return {}
+    pause = {"mininterval": SECONDS, "delay": SECONDS, "miniters": 1}
+    return {"file": Lines(), "bar_format": LINE, **pause}
 
 
 class Progress:
@@ -19,7 +50,7 @@ class Progress:
         self, schedule: tuple[Stage, ...], *, times: int = 1, done: int = 0, show: bool
     ) -> None:
         self._stages, total = len(schedule), times * sum(stage.steps for stage in schedule)
-        self._bar = tqdm(total=total, initial=done, disable=not show)
+        self._bar = tqdm(total=total, initial=done, disable=not show, **(_style() if show else {}))
         self._is_closed = False
 
     def __call__(self, state: State) -> None:

@@ -64,7 +64,7 @@ def arrays(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
     data = data_of(options, model)
     rows = data.x if isinstance(model.condition, Observed) else data.y
     given = None if rows is None else some(rows, n)
-    return as_arrays(model.sample(n, given, 1, verbose=sys.stderr.isatty())), data.x
+    return as_arrays(model.sample(n, given, 1, verbose=True)), data.x
 
 
 def data_of(options: Evaluate, model: FlowModel | None) -> Source:

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -75,7 +74,7 @@ def fit(options: Fit, place: Run) -> None:
     board = Board(place.board) if options.tensorboard else None
     write_text(place.config, yaml.safe_dump(kept(options), sort_keys=False))
     watcher = Watcher(place, plan, rows, board)
-    state = plan.run([watcher], place.checkpoints, verbose=sys.stderr.isatty())
+    state = plan.run([watcher], place.checkpoints, verbose=True)
     finish(place, title(options), plan, state, source)
     shutil.rmtree(place.checkpoints)
     say(f"{place.folder} has the model and its samples: open {place.report}")
@@ -93,7 +92,8 @@ def rehearsed(options: Fit, plan: Plan, source: Source) -> Forecast:
         place.config.touch()
 
         def perform(short: Plan, count: Callback) -> State:
-            state = short.run([count, Watcher(place, short, rows_to_compare(short))])
+            watcher = Watcher(place, short, rows_to_compare(short))
+            state = short.run([count, watcher], verbose=True)
             finish(place, title(options), short, state, source)
             return state
 

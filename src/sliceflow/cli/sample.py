@@ -1,7 +1,5 @@
 """`sliceflow sample`: from a model to samples in a file."""
 
-import sys
-
 from sliceflow._memory import check_memory
 from sliceflow._terminal import counted, say
 from sliceflow._validation import check_integer
@@ -23,6 +21,6 @@ def run(options: Sample) -> None:
     out = checked_out(options.out, model)
     check_picture(out, model, "n", n)
     y = conditions(model, options.given, n)
-    x = model.sample(n, y, options.seed, verbose=sys.stderr.isatty())
+    x = model.sample(n, y, options.seed, verbose=True)
     save_samples(out, model, as_arrays(x), y)
     say(f"{counted(n, 'sample')} in {out}")
