@@ -5,13 +5,18 @@ import math
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
+import safetensors.numpy
 
 from sliceflow import archive
 
 Parts = dict[str, bytes]
+
+OPTIONAL = ("resolution", "patch", "band")
+"""Settings that may be None."""
 
 
 def flip(rng: np.random.Generator, data: bytes) -> bytes:
@@ -104,10 +109,52 @@ def change_the_config(rng: np.random.Generator, parts: Parts) -> None:
 def change_a_setting(rng: np.random.Generator, parts: Parts) -> None:
     """Have a number that no fit would take."""
     config = json.loads(parts["config.json"])
-    places = [(config, "seed"), (config, "entropy"), (config["condition"], "amplifier")]
-    inside, key = places[rng.integers(len(places))]
-    inside[key] = [math.nan, math.inf, -1, "1", None, [1]][rng.integers(6)]
+    inside, key = (places := _settings(config))[rng.integers(len(places))]
+    wrong = [math.nan, math.inf, -1, "1", [1], 1e300, 10**300, None]
+    last = len(wrong) - (key in OPTIONAL)
+    inside[key] = wrong[rng.integers(last)]
     parts["config.json"] = json.dumps(config).encode()
+
+
+def exceed_the_range(rng: np.random.Generator, parts: Parts) -> None:
+    """Have a number in a tensor that no data leads to."""
+    name, tensors = _any_tensors(rng, parts)
+    key = str(rng.choice([key for key, tensor in tensors.items() if tensor.dtype.kind == "f"]))
+    tensor = tensors[key] = tensors[key].copy()
+    tensor.flat[rng.integers(tensor.size, size=3)] = rng.choice([3e38, -3e38, 1e30, 1e21])
+    parts[name] = safetensors.numpy.save(tensors)
+
+
+def disorder_the_knots(rng: np.random.Generator, parts: Parts) -> None:
+    """Have knots that fall, that end before they begin, or too few of them."""
+    name = str(rng.choice([name for name in parts if name.startswith("stage")]))
+    tensors = safetensors.numpy.load(parts[name])
+    knots, low, high = (tensors[key] for key in ("knots", "low", "high"))
+    tensors |= [
+        {"knots": knots[..., ::-1].copy()},
+        {"low": high + 1, "high": low - 1},
+        {"knots": knots[..., : rng.integers(4)].copy()},
+    ][rng.integers(3)]
+    parts[name] = safetensors.numpy.save(tensors)
+
+
+def change_numbers(rng: np.random.Generator, parts: Parts) -> None:
+    """Change any numbers by any factor: some are still those of a model, if not of a good one."""
+    factor = float(rng.choice([-1, 1]) * 10.0 ** rng.uniform(-40, 40))
+    if rng.random() < 0.5:
+        config = json.loads(parts["config.json"])
+        inside, key = (places := _settings(config))[rng.integers(len(places))]
+        inside[key] = type(inside[key] or 0.0)((inside[key] or 1.0) * factor)
+        parts["config.json"] = json.dumps(config).encode()
+        return
+    name, tensors = _any_tensors(rng, parts)
+    key = str(rng.choice(list(tensors)))
+    tensor = tensors[key] = tensors[key].copy()
+    some = rng.integers(tensor.size, size=rng.choice([1, tensor.size]))
+    with np.errstate(all="ignore"):
+        changed = tensor.flat[some] * factor
+        tensor.flat[some] = np.clip(changed, *_range(tensor.dtype))
+    parts[name] = safetensors.numpy.save(tensors)
 
 
 def nest_the_config(rng: np.random.Generator, parts: Parts) -> None:
@@ -127,7 +174,30 @@ PARTS = (
     *(lose_a_part, swap_parts, add_a_part, leave_the_folder),
     *(claim_a_huge_header, claim_huge_tensors),
     *(change_the_config, change_a_setting, nest_the_config, lengthen_the_schedule),
+    *(exceed_the_range, disorder_the_knots, change_numbers),
 )
+
+MAY_LOAD = change_numbers.__name__
+"""A file that is spoiled in this way may be a model, which must give finite samples."""
+
+
+def _settings(config: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+    """Return where the numbers of a config are, but for the version."""
+    inside = [config, config["condition"], config["engine"], config["start"], *config["schedule"]]
+    places = [(settings, key) for settings in inside for key in settings if key != "version"]
+    return [(settings, key) for settings, key in places if type(settings[key]) in (int, float)]
+
+
+def _range(dtype: np.dtype) -> tuple[float, float]:
+    """Return the least and the largest number of a type."""
+    limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    return limits.min, limits.max
+
+
+def _any_tensors(rng: np.random.Generator, parts: Parts) -> tuple[str, dict[str, np.ndarray]]:
+    """Return the name and the tensors of a part that has numbers."""
+    name = str(rng.choice([name for name in _tensors(parts) if not name.startswith("observed")]))
+    return name, safetensors.numpy.load(parts[name])
 
 
 def _needed(rng: np.random.Generator, parts: Parts) -> str:
@@ -138,6 +208,12 @@ def _tensors(parts: Parts) -> list[str]:
     return [name for name in parts if name.endswith("safetensors")]
 
 
+def parts_of(path: Path) -> Parts:
+    """Return the parts of a file, without their sums."""
+    with ZipFile(path) as file:
+        return {name: file.read(name) for name in file.namelist() if name != archive.MANIFEST}
+
+
 def spoil(rng: np.random.Generator, good: Path, bad: Path) -> str:
     """Write a spoiled copy of a file; return in what way. Of three, one has its sums made right."""
     if rng.random() < 2 / 3:
@@ -145,8 +221,7 @@ def spoil(rng: np.random.Generator, good: Path, bad: Path) -> str:
         data = way(rng, good.read_bytes())
         bad.write_bytes(data if data != good.read_bytes() else b"")
         return way.__name__
-    with ZipFile(good) as file:
-        parts = {name: file.read(name) for name in file.namelist() if name != archive.MANIFEST}
+    parts = parts_of(good)
     way = PARTS[rng.integers(len(PARTS))]
     way(rng, parts)
     archive.write(bad, parts.items())

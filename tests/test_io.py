@@ -1,21 +1,26 @@
 """Files of models: what comes back is what went in, and a bad file is one clear error."""
 
 import io
+import json
 import subprocess
 import sys
+from pathlib import Path
 from zipfile import ZipFile
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
-from test_model import CONDITIONS, LABELS, MODELS, fitted, sample
+from test_model import CONDITIONS, IMAGES, LABELS, MODELS, fitted, sample
 
 import sliceflow
-from benchmarks._mutations import BYTES, PARTS, spoil
+from benchmarks._mutations import BYTES, MAY_LOAD, PARTS, change_numbers, parts_of, spoil
+from benchmarks.bad_files import is_silent
 from sliceflow import Exact, Fast, FileError, SlicedFlow, Stage, load, save
+from sliceflow._memory import forget_peak, peak_memory
 from sliceflow._random import NumPyRandom
 from sliceflow.archive import as_json, write
+from sliceflow.cli import main
 from sliceflow.io import describe
 
 NAMES = np.array(["ant", "bee", "cow"])
@@ -88,11 +93,14 @@ def good(tmp_path_factory):
 
 
 def test_a_bad_file_is_one_error(good, tmp_path):
-    rng, ways = np.random.default_rng(0), set()
+    rng, ways, bad = np.random.default_rng(0), set(), tmp_path / "bad.zip"
     for _ in range(300):
-        ways.add(spoil(rng, good, tmp_path / "bad.zip"))
+        ways.add(way := spoil(rng, good, bad))
+        if way == MAY_LOAD:
+            assert not is_silent(bad, way)
+            continue
         with pytest.raises(FileError, match=r"bad\.zip cannot be used"):
-            load(tmp_path / "bad.zip")
+            load(bad)
     assert ways == {way.__name__ for way in BYTES + PARTS}
 
 
@@ -110,6 +118,120 @@ def test_what_has_no_model_cannot_be_saved(thing, tmp_path):
     with pytest.raises(TypeError, match=r"fitted and recorded, SlicedFlow\(knots=64\)"):
         save(thing, tmp_path / "none.zip")
     assert not list(tmp_path.iterdir())
+
+
+TABLE = np.random.default_rng(0).normal(size=(200, 4))
+OF_TABLES = {
+    "unconditional": ({}, None, None),
+    "columns": ({}, TABLE[:, 3:], 0.5),
+    "label": ({"start": "gaussian"}, LABELS[:200], 1),
+    "observed": ({"observed": np.arange(4) < 2}, None, TABLE[0]),
+    "exact": ({"engine": Exact(16, step_size=2.0), "entropy": 0.01, "start": 1.0}, None, None),
+}
+
+
+@pytest.fixture(scope="module", params=OF_TABLES)
+def of_table(request, tmp_path_factory):
+    """The file of a model of a table, and a y to sample with."""
+    settings, y, given = OF_TABLES[request.param]
+    path = tmp_path_factory.mktemp("table") / "good.zip"
+    save(SlicedFlow(schedule=8, random_state=0, **settings).fit(TABLE, y).model_, path)
+    return path, given
+
+
+@pytest.mark.filterwarnings("ignore:.* is given beyond the data")
+def test_other_numbers_give_finite_samples_or_one_error(of_table, tmp_path):
+    """Under sums that are right, whatever the numbers are."""
+    (good, y), rng, bad = of_table, np.random.default_rng(0), tmp_path / "bad.zip"
+    for _ in range(60):
+        parts = parts_of(good)
+        change_numbers(rng, parts)
+        write(bad, parts.items())
+        try:
+            samples = load(bad).sample(5, y)
+        except (FileError, FloatingPointError):
+            continue
+        assert np.isfinite(samples).all()
+
+
+def changed(good, bad, change):
+    """Write a copy of a model whose config was changed, with sums that are right."""
+    parts = parts_of(good)
+    config = json.loads(parts["config.json"])
+    change(config)
+    write(bad, (parts | {"config.json": json.dumps(config).encode()}).items())
+    return bad
+
+
+@pytest.mark.parametrize(
+    ("part", "settings"),
+    [
+        (None, {"shape": [1, 100_000, 100_000]}),
+        (None, {"shape": [10**30]}),
+        (None, {"shape": []}),
+        (None, {"schedule": []}),
+        (None, {"entropy": 1e300}),
+        (None, {"seed": 10**300}),
+        ("engine", {"step_size": 1e300}),
+        ("engine", {"cells": 10**9}),
+        ("engine", {"name": "Exact", "n_directions": 10**12, "memory": 1, "step_size": 1.0}),
+        ("condition", {"amplifier": 1e300}),
+        ("condition", {"l": 10**10}),
+        ("start", {"name": "NoiseSampler", "std": 1e300}),
+    ],
+)
+def test_a_number_that_no_fit_leaves_is_refused_before_memory_is_taken(
+    good, tmp_path, part, settings
+):
+    def change(config):
+        (config if part is None else config[part]).update(settings)
+
+    bad = changed(good, tmp_path / "bad.zip", change)
+    load(good)  # what is compiled or imported takes memory once
+    forget_peak()
+    before = peak_memory()
+    with pytest.raises(FileError, match="cannot be used"):
+        load(bad)
+    assert peak_memory() - before < 2**26
+
+
+def test_more_steps_than_there_are_maps(good, tmp_path):
+    bad = changed(good, tmp_path / "bad.zip", lambda c: c["schedule"][0].update(steps=10**9))
+    with pytest.raises(FileError, match="has shape"):
+        load(bad)
+
+
+def test_samples_that_are_not_finite_are_an_error(tmp_path):
+    """Also of bytes, which would hide it."""
+    for x in (TABLE, IMAGES):
+        model = SlicedFlow(schedule=2, random_state=0).fit(x).model_
+        model.record.maps[-1].high.fill_(float("inf"))
+        with pytest.raises(FloatingPointError, match="the samples are not finite"):
+            model.sample(5)
+
+
+def test_the_command_line_says_so_in_one_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    settings, *_ = OF_TABLES["exact"]
+    save(SlicedFlow(schedule=8, random_state=0, **settings).fit(TABLE).model_, "good.zip")
+    for size, told in ((1e9, "the samples are not finite"), (1e300, "bad.zip cannot be used")):
+        change = {"step_size": size}
+        changed("good.zip", Path("bad.zip"), lambda c, change=change: c["engine"].update(change))
+        with pytest.raises(SystemExit) as ended:
+            main(["sample", "bad.zip"])
+        (line,) = capsys.readouterr().err.splitlines()
+        assert ended.value.code == 1
+        assert told in line
+    assert not Path("samples.csv").exists()
+
+
+def test_the_largest_data_comes_back(tmp_path):
+    """What a fit takes, a file does."""
+    x = np.random.default_rng(0).uniform(-1e18, 1e18, size=(50, 16))
+    model = SlicedFlow(schedule=5, random_state=0).fit(x).model_
+    save(model, tmp_path / "model.zip")
+    again = load(tmp_path / "model.zip")
+    assert np.array_equal(*(m.sample(20, random_state=0) for m in (again, model)))
 
 
 def test_no_file_is_the_usual_error(tmp_path):

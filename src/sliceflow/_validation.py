@@ -1,5 +1,6 @@
 """Checks at the door: what is wrong, and how to mend it. Nothing below the door checks again."""
 
+import math
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ MOST_LABELS = 100
 
 MOST_CLASSES = 1000
 """A label is a one-hot vector: with more classes than this, it would outgrow x."""
+
+MOST_SEED = 2**128 - 1
+"""What `numpy.random.SeedSequence` draws is below it."""
 
 
 @dataclass(frozen=True)
@@ -416,15 +420,17 @@ def check_seed(random_state: Any) -> int:
         return int(random_state.integers(2**31))
     if isinstance(random_state, torch.Generator):
         raise TypeError("random_state is a torch.Generator: pass its .initial_seed()")
-    return check_integer("random_state", random_state, 0)
+    return check_integer("random_state", random_state, 0, MOST_SEED)
 
 
-def check_integer(name: str, value: Any, least: int) -> int:
-    """Return ``value`` if it is an integer and large enough."""
+def check_integer(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:
+    """Return ``value`` if it is an integer, large enough and not too large."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name}={value!r} must be an integer: pass {name}={least} or more")
     if value < least:
         raise ValueError(f"{name}={value} is too small: pass {name}={least} or more")
+    if value > most:
+        raise ValueError(f"{name} is too large: pass {name}={most} or less")
     return int(value)
 
 
@@ -433,12 +439,14 @@ def check_optional_integer(name: str, value: Any, least: int) -> int | None:
     return None if value is None else check_integer(name, value, least)
 
 
-def check_number(name: str, value: Any, *, positive: bool) -> float:
-    """Return ``value`` if it is a finite number, above zero or not below it."""
+def check_number(name: str, value: Any, *, positive: bool, most: float = LARGEST) -> float:
+    """Return ``value`` if it is a finite number, above zero or not below it, and not too large."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name}={value!r} must be a number")
-    if not np.isfinite(value) or value < 0 or (positive and value == 0):
+    if not 0 <= value < math.inf or (positive and value == 0):
         raise ValueError(f"{name}={value} must be finite and {'> 0' if positive else '>= 0'}")
+    if value > most:
+        raise ValueError(f"{name} is too large: pass {name}={most:g} or less")
     return float(value)
 
 

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from sliceflow._atomic import replacing
 from sliceflow._reading import FileError, check_file
+from sliceflow._validation import LARGEST
 
 MANIFEST = "manifest.json"
 CARD, PICTURE = "README.md", "samples.png"
@@ -35,6 +36,13 @@ TENSORS = {
     "swarm": (torch.float32, torch.float64),
 }
 """Every tensor that a file may hold, and of what type it may be."""
+
+MOST = {
+    **dict.fromkeys(("shift", "scale", "edges", "ends"), 100 * LARGEST),
+    **dict.fromkeys(("means", "factors", "low", "high"), 100 * LARGEST),
+    "axes": 1 + 1e-6,
+}
+"""The largest number that a fit can leave in a tensor, given data up to `LARGEST`."""
 
 
 def write(path: Path, parts: Iterable[tuple[str, bytes]]) -> None:
@@ -155,6 +163,8 @@ class Archive:
                 )
             if tensor.dtype not in TENSORS[key] or not tensor.isfinite().all():
                 raise FileError(f"{key} of {name} is {tensor.dtype}, or not finite")
+            if key in MOST and (tensor.abs() > MOST[key]).any():
+                raise FileError(f"{key} of {name} has numbers beyond {MOST[key]:g}")
         return tensors
 
     def check_all_is_read(self) -> None:

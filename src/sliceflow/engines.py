@@ -42,6 +42,9 @@ from sliceflow.transport import (
     Values,
 )
 
+MOST_STEP_SIZE = 1e9
+"""The largest η: the default is at most d, and no x has more coordinates."""
+
 AXES_ROWS = 1000
 """Rows of data from which the spectral axes of a stage are estimated."""
 
@@ -103,7 +106,7 @@ class Exact:
         check_integer("n_directions", self.n_directions, 1)
         check_integer("memory", self.memory, 1)
         if self.step_size is not None:
-            check_number("step_size", self.step_size, positive=True)
+            check_number("step_size", self.step_size, positive=True, most=MOST_STEP_SIZE)
 
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
         """Return full size: the directions are upsampled themselves."""
@@ -180,16 +183,16 @@ class Fast:
     cells
         B, the number of cells on which the values along a direction are counted.
     step_size
-        How far to go: 1 is all the way, which along orthonormal directions is right.
+        How far to go: 1 is all the way, which along orthonormal directions is right. Beyond 2
+        particles would fly apart.
     """
 
     cells: int = CELLS
     step_size: float = 1.0
 
     def __post_init__(self) -> None:
-        if check_integer("cells", self.cells, 8) > MOST_CELLS:
-            raise ValueError(f"cells={self.cells} is too many: pass at most {MOST_CELLS}")
-        check_number("step_size", self.step_size, positive=True)
+        check_integer("cells", self.cells, 8, MOST_CELLS)
+        check_number("step_size", self.step_size, positive=True, most=2)
 
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
         """Return the level in orthonormal coordinates."""

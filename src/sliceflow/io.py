@@ -13,12 +13,21 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from sliceflow._random import NumPyRandom, Random
 from sliceflow._reading import FileError
 from sliceflow._scaling import Scaling
 from sliceflow._support import Support
-from sliceflow._validation import Kind, check_flag, check_integer, check_number, check_resolution
+from sliceflow._validation import (
+    MOST_SEED,
+    Kind,
+    check_flag,
+    check_integer,
+    check_mask,
+    check_number,
+    check_resolution,
+)
 from sliceflow.archive import (
     CARD,
     PICTURE,
@@ -61,6 +70,9 @@ LIBRARIES = ("sliceflow", "numpy", "torch")
 
 MAPS = ("knots", "low", "high")
 """The tensors of a `PackedMap`."""
+
+FEWEST = 4
+"""Knots of a map: at least the means of two parts, and both extremes."""
 
 FLOATS = (torch.bfloat16, torch.float16, torch.float32, torch.float64)
 INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64)
@@ -173,12 +185,22 @@ def read_record(
         (h, p), done = engine.maps(stage, shape), min(stage.steps, steps - len(record.maps))
         sizes: Sizes = {name: (done, 2, h, None if name == "knots" else 1) for name in MAPS}
         tensors = archive.tensors(_stage_name(number), sizes | ({"axes": (p, p)} if p else {}))
+        _check_maps(**tensors)
         if tensors["knots"].shape[-1] < 2:
             raise FileError(f"{_stage_name(number)} has maps of less than two knots")
         record.axes.append(tensors.get("axes"))
         by_step = zip(*(tensors[name] for name in MAPS), strict=True)
         record.maps += [PackedMap(*T) for T in by_step]
     return record
+
+
+def _check_maps(knots: Tensor, low: Tensor, high: Tensor, axes: Tensor | None = None) -> None:
+    """Refuse what no step leaves: compiled code would read beyond maps of too few knots."""
+    x = knots[:, 0]
+    if x.shape[-1] < FEWEST or (x[..., 1:] < x[..., :-1]).any() or (low > high).any():
+        raise FileError(f"its maps have fewer than {FEWEST} knots, or knots that do not ascend")
+    if axes is not None and ((axes.norm(dim=1) - 1).abs() > 1e-6).any():
+        raise FileError("its axes are not of length one")
 
 
 def _stage_name(number: int) -> str:
@@ -188,6 +210,8 @@ def _stage_name(number: int) -> str:
 def _model(archive: Archive) -> FlowModel:
     config = archive.config
     shape = tuple(check_integer("shape", side, 1) for side in config["shape"])
+    if len(shape) not in (1, 3) or not config["schedule"]:
+        raise FileError("it is neither of tables nor of images, or has no stages")
     condition = _condition(archive, config["condition"], shape)
     engine = _engine(config["engine"])
     schedule = tuple(_stage(row, shape) for row in config["schedule"])
@@ -204,7 +228,7 @@ def _model(archive: Archive) -> FlowModel:
         engine,
         check_number("entropy", config["entropy"], positive=False),
         check_flag("fixed_directions", config["fixed_directions"]),
-        check_integer("seed", config["seed"], 0),
+        check_integer("seed", config["seed"], 0, MOST_SEED),
         _start(archive, config["start"], condition, math.prod(shape)),
         read_record(archive, schedule, engine, shape, sum(stage.steps for stage in schedule)),
         _support(archive, condition, shape),
@@ -217,15 +241,15 @@ def _model(archive: Archive) -> FlowModel:
 
 
 def _condition(archive: Archive, config: dict[str, Any], shape: tuple[int, ...]) -> Condition:
+    kinds = {"Columns": Columns, "Label": Label}
+    l = check_integer("l", config["l"], 1 if config["name"] in kinds else 0)
+    amplifier = check_number("amplifier", config["amplifier"], positive=False)
     if config["name"] == "Observed":
-        return Observed(
-            archive.tensors("observed.safetensors", {"mask": (math.prod(shape),)})["mask"]
-        )
+        tensors = archive.tensors("observed.safetensors", {"mask": (math.prod(shape),)})
+        return Observed(check_mask(tensors["mask"].reshape(shape), shape))
     if config["name"] == "Unconditional":
         return Unconditional()
-    l = check_integer("l", config["l"], 1)
-    amplifier = check_number("amplifier", config["amplifier"], positive=False)
-    return {"Columns": Columns, "Label": Label}[config["name"]](l, amplifier)
+    return kinds[config["name"]](l, amplifier)
 
 
 def _engine(config: dict[str, Any]) -> Fast | Exact:

@@ -257,6 +257,7 @@ class FlowModel(Course):
         z = z.clone()
         z[free] = moved[free]  # the rest comes back as it was given
         x, _ = self.condition.split(z)
+        _check_samples(x, self.kind.dtype)
         return self.kind.back(x.T.reshape(-1, *self.shape))
 
     def setting(self, state: State) -> Setting:
@@ -278,6 +279,16 @@ class FlowModel(Course):
     def transport(self, state: State, A: Operator, us: list[Tensor]) -> Recorded:
         """Return the maps that were recorded in this step."""
         return Recorded(self.record.maps[self.steps_done(state)])
+
+
+def _check_samples(x: Tensor, dtype: torch.dtype) -> None:
+    """Refuse samples that would be NaN or infinite as numbers of this type; bytes would hide it."""
+    largest = torch.finfo(dtype if dtype.is_floating_point else x.dtype).max
+    if not (x.abs() <= largest).all():
+        raise FloatingPointError(
+            "the samples are not finite: the model is damaged, or its data too large for "
+            f"{dtype}; fit it again, with smaller values"
+        )
 
 
 def _batches(n: int) -> list[slice]:

