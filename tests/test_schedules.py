@@ -1,12 +1,15 @@
 """Schedules: the paper's tables, and ours for any image."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sliceflow import SlicedFlow, Stage
-from sliceflow.schedules import PRESETS, TABLE, paper, pyramid
+from sliceflow import Fast, SlicedFlow, Stage, load, save
+from sliceflow.conditions import Unconditional
+from sliceflow.schedules import PRESETS, TABLE, by_name, paper, pyramid
 
 TABLES = {  # level [patches], as printed in the paper's appendix
     28: "1[1] 2[2] 3[3] 4[4] 5[5] 6[6] 7[7,5,3] 11[11,9,7,5,3] 14[14,13,11,9,7,5,3] "
@@ -43,7 +46,8 @@ def test_a_pyramid_goes_from_coarse_to_fine(channels, height, width, preset):
     levels = [stage.resolution for stage in stages]
     assert levels == sorted(levels)
     assert levels[-1] == min(height, width)
-    assert all(stage.patch is None or stage.patch < stage.resolution for stage in stages)
+    fine = [stage for stage in stages if stage.resolution > 7]
+    assert all(stage.patch < stage.resolution for stage in fine)
 
 
 def test_presets_take_more_and_more_steps():
@@ -75,3 +79,30 @@ def test_names_of_presets():
         SlicedFlow(schedule="fast").fit(images)
     steps = [SlicedFlow(schedule=name).plan(table).flow.schedule for name in PRESETS]
     assert steps == [(Stage(TABLE[name]),) for name in PRESETS]
+
+
+@pytest.mark.parametrize("shape", [(1, 8, 200), (3, 200, 8), (1, 3, 500), (1, 1, 2000), (3000,)])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_no_step_of_an_odd_shape_turns_many_values_at_once(shape, preset):
+    """Drawing such a basis takes the cube of how many there are."""
+    for stage in by_name(preset, shape):
+        axes = Fast().directions(replace(stage, band=None), shape, Unconditional(), None)
+        assert axes.basis.p <= 300
+
+
+@pytest.mark.parametrize("shape", [(1, 28, 28), (3, 64, 128), (3, 12, 10), (784,), (1000,)])
+def test_ordinary_shapes_are_turned_as_a_whole(shape):
+    coarse = [stage for stage in by_name("quick", shape) if (stage.resolution or 1) <= 7]
+    assert {stage.patch for stage in coarse} == {None}
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 330), (3, 60, 3), (1200,)])
+def test_odd_shapes_are_fitted_sampled_and_kept(shape, tmp_path):
+    """By every preset's kind of stage, with and without axes."""
+    x = np.random.default_rng(0).normal(size=(60, *shape)) * 3 - 1
+    schedule = [replace(stage, steps=2) for stage in by_name("quick", shape)]
+    model = SlicedFlow(schedule=schedule, random_state=0).fit(x, np.arange(60) % 2).model_
+    save(model, tmp_path / "model.zip")
+    samples = model.sample(10, 1, random_state=0)
+    assert np.array_equal(load(tmp_path / "model.zip").sample(10, 1, random_state=0), samples)
+    assert abs(samples.mean() + 1) < 1

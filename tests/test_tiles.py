@@ -1,5 +1,7 @@
 """Orthonormal directions: their laws, and against the dense matrices they stand for."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sliceflow._random import Draw, Random
-from sliceflow.projections import Bands, Rotation, Tiles, spectral_axes
+from sliceflow.projections import Bands, Rotation, Tiles, spectral_axes, tile_sides
 
 FLOAT64 = torch.empty(0, dtype=torch.float64)
 
@@ -20,8 +22,8 @@ def random(seed):
 def laws(draw):
     """Draw a law of tiles with a basis of either kind, with and without conditions."""
     channels, *sides = (draw(st.integers(*ends)) for ends in ((1, 3), (2, 9), (2, 9)))
-    patch = draw(st.integers(1, min(sides)))
-    p = channels * patch**2
+    patch = draw(st.integers(1, max(sides)))
+    p = channels * math.prod(tile_sides((channels, *sides), patch))
     bands = Bands(Rotation(p).draw(random(0)), draw(st.integers(1, p)))
     basis = draw(st.sampled_from([Rotation(p), bands]))
     shared, l = draw(st.booleans()), draw(st.integers(0, 3))
@@ -49,18 +51,32 @@ def test_directions_are_orthonormal(law, seed):
 
 @given(law=laws(), seed=st.integers(0, 10**6))
 def test_tiles_are_disjoint_squares(law, seed):
-    """Each has all channels of S neighbouring rows and columns, around the border if need be."""
+    """Each has all channels of S neighbouring rows and columns, around the border if need be.
+
+    Where x is not as wide, all of it.
+    """
     channels, height, width = law.shape
     cells = drawn(law, seed).cells
-    assert len(cells) == (height // law.patch) * (width // law.patch)
+    a, b = tile_sides(law.shape, law.patch)
+    assert len(cells) == (height // a) * (width // b)
     assert len(cells.unique()) == cells.numel()
     for tile in cells:
         channel, row, column = np.unravel_index(tile.numpy(), law.shape)
-        for line, side in ((row, height), (column, width)):
+        for line, side, patch in ((row, height, a), (column, width, b)):
             first = [i for i in set(line) if (i - 1) % side not in set(line)]
-            assert len(set(line)) == law.patch
-            assert len(first) == (law.patch < side)
+            assert len(set(line)) == patch
+            assert len(first) == (patch < side)
         assert set(channel) == set(range(channels))
+
+
+@given(d=st.integers(2, 30), patch=st.integers(1, 9), seed=st.integers(0, 10**6))
+def test_tiles_of_a_table_are_disjoint_columns(d, patch, seed):
+    law = Tiles((d,), min(patch, d), Rotation(min(patch, d)))
+    A = drawn(law, seed)
+    assert A.cells.shape == (d // law.patch, law.patch)
+    assert len(A.cells.unique()) == A.cells.numel()
+    W = dense(A, law)
+    torch.testing.assert_close(W @ W.T, torch.eye(len(W), dtype=torch.float64), atol=1e-5, rtol=0)
 
 
 @given(law=laws(), seed=st.integers(0, 10**6), m=st.integers(1, 5))

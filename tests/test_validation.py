@@ -115,7 +115,7 @@ def test_bad_parameters(parameters, message):
         ({"steps": 1.5}, "must be an integer"),
         ({"steps": 1, "resolution": 0}, "pass resolution=1 or more"),
         ({"steps": 1, "resolution": 2, "patch": 0}, "pass patch=1 or more"),
-        ({"steps": 1, "patch": 2}, "give its resolution"),
+        ({"steps": 1, "patch": 2, "band": 1}, "give its resolution"),
         ({"steps": 1, "resolution": 2, "band": 0}, "pass band=1 or more"),
         ({"steps": 1, "resolution": 2, "shared": "yes"}, "True or False"),
     ],

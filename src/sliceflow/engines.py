@@ -28,6 +28,7 @@ from sliceflow.projections import (
     Tiles,
     slices,
     spectral_axes,
+    tile_sides,
 )
 from sliceflow.pyramid import FullSize, LanczosLevel, Level, level_shape
 from sliceflow.schedules import Band, Stage
@@ -215,7 +216,7 @@ class Fast:
         at_level, patch, p = _tile(stage, shape)
         amplifier = condition.amplifier
         if stage.resolution is None and condition.l:  # as long as θ_y is where θ is uniform
-            amplifier *= (condition.l / math.prod(shape)) ** 0.5
+            amplifier *= (condition.l / p) ** 0.5
         bands = stage.band if isinstance(stage.band, tuple) else (stage.band,)
         bases = tuple(self._basis(band, p, axes) for band in bands)
         basis = AnyOf(bases) if len(bases) > 1 else bases[0]
@@ -230,7 +231,8 @@ class Fast:
     def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
         """Return how many maps a step of the stage has, and P if it has axes (P, P)."""
         at_level, patch, p = _tile(stage, shape)
-        tiles = math.prod(side // patch for side in at_level[1:]) if patch else 1
+        sides = tile_sides(at_level, patch) if patch else at_level[-2:]
+        tiles = math.prod(n // s for n, s in zip(at_level[-2:], sides, strict=True))
         return p if stage.shared else p * tiles, None if stage.band is None else p
 
     def draw(self, law: Tiles, rng: Random, like: Tensor) -> Operator:
@@ -261,11 +263,11 @@ class Fast:
 
 def _tile(stage: Stage, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int | None, int]:
     """Return the shape of x at the level, the side of a tile, None if that is all of x, and P."""
-    k = stage.resolution
-    if k is None:
-        return shape, None, math.prod(shape)
-    channels, height, width = shape
-    at_level = level_shape((channels, height, width), k)
-    if stage.patch and stage.patch < k:
-        return at_level, stage.patch, channels * stage.patch**2
-    return at_level, None, math.prod(at_level)
+    at_level = shape
+    if stage.resolution is not None:
+        channels, height, width = shape
+        at_level = level_shape((channels, height, width), stage.resolution)
+    if stage.patch is None or stage.patch >= max(at_level[-2:]):
+        return at_level, None, math.prod(at_level)
+    p = math.prod(at_level[:-2]) * math.prod(tile_sides(at_level, stage.patch))
+    return at_level, stage.patch, p

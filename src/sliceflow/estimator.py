@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -401,7 +401,7 @@ class SlicedFlow(Parameters):
         is_exact = isinstance(self.engine, Exact)
         if isinstance(schedule, str):
             stages = by_name(check_preset(schedule, PRESETS), shape)
-            return tuple(replace(stage, band=None) for stage in stages) if is_exact else stages
+            return tuple(map(_of_exact, stages)) if is_exact else stages
         if isinstance(schedule, Stage):
             raise TypeError(f"schedule={schedule} is one stage: put it in a list")
         if not isinstance(schedule, Sequence):
@@ -437,12 +437,19 @@ class Joining:
         return _strata(z, self.condition)
 
 
+def _of_exact(stage: Stage) -> Stage:
+    """Return a stage of a preset as the exact engine does it."""
+    return Stage(stage.steps, stage.resolution, stage.patch if stage.resolution else None)
+
+
 def _checked(stage: Any, shape: tuple[int, ...], is_exact: bool) -> Stage:
     """Return what a schedule holds, if it is a stage that x of this shape and the engine have."""
     if not isinstance(stage, Stage):
         raise TypeError(f"schedule holds {stage!r}: give Stage(steps, resolution, patch)")
-    if is_exact and (stage.band is not None or stage.shared):
-        raise ValueError(f"{stage} has a band or shared maps: leave them out for Exact()")
+    if is_exact and stage != _of_exact(stage):
+        raise ValueError(
+            f"{stage} has a band, shared maps or patches of a table: leave them out for Exact()"
+        )
     check_resolution(stage.resolution, shape)
     return stage
 

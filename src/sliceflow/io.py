@@ -58,12 +58,19 @@ from sliceflow.transport import PackedMap
 
 FORMAT, VERSION = "sliceflow model", 2
 
-MIGRATIONS: Migrations = {
-    1: lambda config: (
-        config | {"version": 2, "random": "NumPyRandom", "libraries": {}, "has_support": False}
-    ),
-}
-"""Before version 2, NumPy made all draws, and a file did not know where its data has conditions."""
+
+def _from_version_1(config: Config) -> Config:
+    """NumPy made all draws, no file knew where its data has conditions, and no patch was narrow."""
+    stages = [
+        stage | {"patch": None} if (stage["patch"] or 0) >= (stage["resolution"] or 1) else stage
+        for stage in config["schedule"]
+    ]
+    added = {"version": 2, "random": "NumPyRandom", "libraries": {}, "has_support": False}
+    return config | {"schedule": stages} | added
+
+
+MIGRATIONS: Migrations = {1: _from_version_1}
+"""By version, what makes a config of it one of the next version."""
 
 LIBRARIES = ("sliceflow", "numpy", "torch")
 """Whose versions a file tells, for people."""

@@ -1,8 +1,10 @@
 """A schedule is rows: which directions, for how many steps, one stage after the other."""
 
+import math
 from dataclasses import dataclass, replace
 
 from sliceflow._validation import check_flag, check_integer, check_optional_integer
+from sliceflow.pyramid import level_shape
 
 Band = int | None
 
@@ -18,7 +20,9 @@ class Stage:
     resolution
         k, the side of the level; without it, x itself.
     patch
-        The side of a patch. If it is not given or not smaller than k, the patch is the level.
+        The side of a patch. If it is not given, or not smaller than the level, the patch is the
+        level. For the fast engine, a patch of a narrow level is as narrow, and one of a table is
+        so many columns, drawn for each step.
     band
         For the fast engine: directions are eigenvectors of the covariance of the data's patches,
         rotated at random within bands of so many neighbours. By default, None, they are random.
@@ -40,8 +44,8 @@ class Stage:
         for band in self.band if isinstance(self.band, tuple) else (self.band,):
             check_optional_integer("band", band, 1)
         check_flag("shared", self.shared)
-        if self.patch is not None and self.resolution is None:
-            raise ValueError(f"{self} has a patch but no level: give its resolution too")
+        if None not in (self.patch, self.band) and self.resolution is None:
+            raise ValueError(f"{self} has a band but no level: give its resolution too")
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Preset:
     Attributes
     ----------
     whole
-        For levels up to 7×7. Each is one patch.
+        For levels up to 7×7. Each is one patch, if the image is not long and narrow.
     coarse
         For larger ones up to half the size of the image.
     fine
@@ -78,13 +82,21 @@ TABLE = {"quick": 40, "standard": 100, "best": 400}
 
 PRESETS = tuple(GREY)
 
+MOST_PIXELS, MOST_COLUMNS = 300, 1000
+"""Values that one basis may turn, in images and in tables: drawing it takes their cube."""
+
+WHOLE, COLUMNS = 7, 256
+"""The patch of a level or table that is larger: its side, or how many columns it has."""
+
 COARSE, FINE, LAST = (7, 5, 3), (5, 3), (5, 4, 3, 2)
 """Sides of patches, from large to small: what one leaves at its borders is mended by the next."""
 
 
 def by_name(preset: str, shape: tuple[int, ...]) -> tuple[Stage, ...]:
     """Return the schedule of a preset for a table (d,) or for images (C, h, w)."""
-    return pyramid(shape, preset) if len(shape) == 3 else (Stage(TABLE[preset]),)
+    if len(shape) == 3:
+        return pyramid(shape, preset)
+    return (Stage(TABLE[preset], patch=COLUMNS if shape[0] > MOST_COLUMNS else None),)
 
 
 def scaled(schedule: tuple[Stage, ...], effort: float) -> tuple[Stage, ...]:
@@ -104,11 +116,17 @@ def pyramid(shape: tuple[int, ...], preset: str | Preset = "standard") -> tuple[
     coarse, fine = (None, (1, None)) if is_grey else ((1, 3, None), 1)
     levels = _levels(n)
     return (
-        *(Stage(steps.whole, k, band=coarse) for k in range(1, min(n, 7) + 1)),
+        *(Stage(steps.whole, k, _whole(shape, k), coarse) for k in range(1, min(n, 7) + 1)),
         *(Stage(steps.coarse, k, s, band=coarse) for k in levels if k <= n / 2 for s in COARSE),
         *(Stage(steps.fine, k, s, band=fine) for k in levels if k > n / 2 for s in FINE),
         *(Stage(steps.fine, n, s, band=fine) for s in LAST if n > 7),
     )
+
+
+def _whole(shape: tuple[int, ...], k: int) -> int | None:
+    """Return the patch of a small level: all of it, unless the image is long and narrow."""
+    channels, height, width = shape
+    return None if math.prod(level_shape((channels, height, width), k)) <= MOST_PIXELS else WHOLE
 
 
 def _levels(n: int) -> list[int]:

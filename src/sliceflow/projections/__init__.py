@@ -3,7 +3,15 @@
 from sliceflow.projections.local import Local
 from sliceflow.projections.operator import BLOCK, Block, Operator, Projection, slices
 from sliceflow.projections.sphere import Sphere
-from sliceflow.projections.tiles import AnyOf, Bands, Basis, Rotation, Tiles, spectral_axes
+from sliceflow.projections.tiles import (
+    AnyOf,
+    Bands,
+    Basis,
+    Rotation,
+    Tiles,
+    spectral_axes,
+    tile_sides,
+)
 
 __all__ = [
     "BLOCK",
@@ -19,4 +27,5 @@ __all__ = [
     "Tiles",
     "slices",
     "spectral_axes",
+    "tile_sides",
 ]

@@ -86,7 +86,7 @@ def spectral_axes(z: Tensor, shape: tuple[int, ...], patch: int | None) -> Tenso
     x is one. The covariance is that of patches from everywhere, whatever their position.
     """
     x = z[: math.prod(shape)]
-    columns = [x] if patch is None else _patches(x.reshape(*shape, -1), patch)
+    columns = [x] if patch is None else _patches(x.reshape(*shape, -1), *tile_sides(shape, patch))
 
     def eigenvectors() -> Tensor:
         n, total, square = 0, torch.zeros(()), torch.zeros(())
@@ -100,12 +100,17 @@ def spectral_axes(z: Tensor, shape: tuple[int, ...], patch: int | None) -> Tenso
     return alone(eigenvectors).cpu()
 
 
-def _patches(x: Tensor, s: int) -> Iterator[Tensor]:
-    """Yield all patches of images (C, h, w, n), those of one image row at a time: (C s², …)."""
+def _patches(x: Tensor, a: int, b: int) -> Iterator[Tensor]:
+    """Yield all patches of images (C, h, w, n), those of one image row at a time: (C a b, …)."""
     channels, height, _, _ = x.shape
-    for row in range(height - s + 1):
-        patches = x[:, row : row + s].unfold(2, s, 1)  # channel, row, position, image, column
-        yield patches.permute(0, 1, 4, 2, 3).reshape(channels * s * s, -1)
+    for row in range(height - a + 1):
+        patches = x[:, row : row + a].unfold(2, b, 1)  # channel, row, position, image, column
+        yield patches.permute(0, 1, 4, 2, 3).reshape(channels * a * b, -1)
+
+
+def tile_sides(shape: tuple[int, ...], patch: int) -> tuple[int, ...]:
+    """Return the sides of a tile: those of a patch, or of x where it is not as wide."""
+    return tuple(min(patch, side) for side in shape[-2:])
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +118,8 @@ class Tiles:
     """Disjoint S×S tiles of images (C, h, w), at a random offset, all with one basis.
 
     Tiles that hang over the border go on at the other side, so that every pixel is reached as
-    often as any other. Without a patch there is one tile, all of x; x may then have any shape.
+    often as any other; a side of x shorter than S is a side of the tile. A tile of a table is S
+    columns drawn at random. Without a patch there is one tile, all of x.
 
     Parameters
     ----------
@@ -150,8 +156,12 @@ class Tiles:
     def _cells(self, rng: Random) -> Tensor:
         """Draw the offset; return the coordinates of each tile, with shape (tiles, P)."""
         assert self.patch is not None
+        if len(self.shape) == 1:
+            columns = torch.from_numpy(rng.permutation(self.shape[0]))
+            return columns[: len(columns) - len(columns) % self.patch].reshape(-1, self.patch)
         channels, height, width = self.shape
-        row, column = (_cut(rng, side, self.patch) for side in (height, width))
+        sides = zip((height, width), tile_sides(self.shape, self.patch), strict=True)
+        row, column = (_cut(rng, side, s) for side, s in sides)
         row, column = row[:, None, None, :, None], column[None, :, None, None, :]
         channel = torch.arange(channels)[:, None, None]
         cells = (channel * height + row) * width + column
@@ -161,7 +171,8 @@ class Tiles:
 def _cut(rng: Random, side: int, patch: int) -> Tensor:
     """Cut a line of pixels, from a random one on, into as many patches as it has room for."""
     line = torch.arange(side - side % patch).reshape(-1, patch)
-    return (line + rng.integer(side)) % side
+    first = rng.integer(side) if patch < side else 0
+    return (line + first) % side
 
 
 @dataclass(frozen=True, eq=False)
