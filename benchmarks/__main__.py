@@ -25,7 +25,16 @@ SUITES = [
     *("steps", "profile", "accuracy", "cells", "growth", "cost", "mnist"),
     *("fid", "cifar10", "digits", "celeba", "classes", "inpainting", "exact", "illustrations"),
     *("ablation_projections", "ablation_h", "ablation_m", "limits", "choices"),
-    *("offline", "sampling", "precision", "kills", "full_disk", "bad_files", "forecasts"),
+    *(
+        "offline",
+        "sampling",
+        "precision",
+        "kills",
+        "full_disk",
+        "bad_files",
+        "red_team",
+        "forecasts",
+    ),
     *("ranks", "faults", "streams", "stream_fid", "scaling", "gpus", "numpy_versions"),
 ]
 

@@ -160,7 +160,9 @@ def test_bad_masks(mask, y, message):
         SlicedFlow(schedule=1, observed=mask).fit(X, y)
 
 
-@pytest.mark.parametrize("parameters", [{"amplifier": 3.0}, {"balanced": True}], ids=str)
+@pytest.mark.parametrize(
+    "parameters", [{"amplifier": 3.0}, {"balanced": True}, {"y_type": "labels"}], ids=str
+)
 @pytest.mark.parametrize("observed", [None, np.array([True, False, False])], ids=["none", "some"])
 def test_what_needs_y_is_refused_without_it(parameters, observed):
     with pytest.raises(ValueError, match="leave it out"):

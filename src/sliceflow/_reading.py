@@ -48,7 +48,7 @@ def names_beside(path: Path) -> list[str]:
 
 def near(name: str, names: Iterable[str]) -> str:
     """Return a question for the name that was meant, if one is near."""
-    found = difflib.get_close_matches(name, list(names), n=1, cutoff=0.7)
+    found = difflib.get_close_matches(name, list(names), n=1)
     return f": do you mean {found[0]}?" if found else ""
 
 

@@ -194,7 +194,8 @@ def are_labels(y: Any, y_type: str | None = None) -> bool:
     y = _array(y)
     kind = str(y.dtype.kind)
     if kind not in "iuf":
-        return kind != "c" and not any(isinstance(value, float) for value in y.flat)
+        kinds = set(map(type, y.flat))
+        return kind != "c" and (str in kinds or not any(issubclass(k, float) for k in kinds))
     if y.ndim != 1 and y.shape[1:] != (1,):
         return kind != "f"  # of whole numbers in several columns, `check_labels` asks what they are
     if kind == "f" and not (np.isfinite(y) & (y == np.floor(y))).all():

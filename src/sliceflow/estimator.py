@@ -375,8 +375,9 @@ class SlicedFlow(Parameters):
         self, shape: tuple[int, ...], n: int, y: Any
     ) -> tuple[Condition, Tensor | None, np.ndarray | None]:
         """Choose the condition by what is given; return it, y for it to join, and the classes."""
-        if self.amplifier is not None and (y is None or self.observed is not None):
-            raise ValueError("amplifier weighs y, and there is none: leave it out, or give y")
+        for name in ("amplifier", "y_type"):
+            if getattr(self, name) is not None and (y is None or self.observed is not None):
+                raise ValueError(f"{name} is about y, and there is none: leave it out, or give y")
         if self.balanced and (y is None or not are_labels(y, self.y_type)):
             raise ValueError("balanced=True is for labels, and y has none: leave it out")
         if self.observed is not None:

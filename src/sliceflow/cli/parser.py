@@ -22,6 +22,9 @@ from sliceflow._reading import near
 from sliceflow._settings import read_settings
 from sliceflow.cli.options import Size
 
+NEGATIVE = re.compile(r"-\.?\d")
+"""What begins a value and not a flag."""
+
 set_parsing_settings(add_print_completion_argument=True)
 register_type(Size, serializer=list, deserializer=Size.read)
 
@@ -43,6 +46,7 @@ class Parser(ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=Formatter, **settings)
+        self._negative_number_matcher = NEGATIVE  # argparse would take -1e3 and -1,2 for flags
 
     def add_argument(self, *names: Any, **settings: Any) -> Any:
         """Add an argument: with dashes, as people write it, and without a value if it is a flag."""
@@ -96,14 +100,14 @@ class ConfigFile(ActionConfigFile):
 
 def _wanted(kind: Any) -> str:
     """Return in words what values a type has."""
-    if get_origin(kind) is Literal:
-        return f"one of {', '.join(map(str, get_args(kind)))}"
     names = {
         int: "a whole number",
         float: "a number",
         Size: "a height and a width, as 64 or 64x48",
     }
     for one in (kind, *get_args(kind)):
+        if get_origin(one) is Literal:
+            return f"one of {', '.join(map(str, get_args(one)))}"
         if one in names:
             return names[one]
     return "another value"

@@ -52,6 +52,8 @@ def load(
     """
     if split not in ("train", "test"):
         raise ValueError(f'split={split!r}: pass "train" or "test"')
+    if not str(name):
+        raise ValueError(f"the name is empty: pass one of {', '.join(NAMES)}, or a path")
     path, published = Path(name), _published(name)
     if size is not None and not path.is_dir() and (published or path.exists()):
         raise ValueError(f"size={size} is for folders of images, and {name} is none: leave it out")

@@ -47,6 +47,16 @@ def load_folder(folder: Path, size: Size | None = None) -> Images:
     return Images(decoded(paths, size), labels, tuple(classes.tolist()))
 
 
+def _check_size(size: Size) -> None:
+    """Refuse a size that images cannot be brought to."""
+    height, width = size
+    if min(size) < 1 or height * width > MOST_PIXELS:
+        raise ValueError(
+            f"size={height}x{width}: pass a height and a width of 1 or more, and at most "
+            f"{MOST_PIXELS:,} pixels"
+        )
+
+
 def image_paths(folder: Path) -> tuple[list[Path], np.ndarray | None]:
     """Return the images of a folder, and the names of their classes, if each has one."""
     paths = sorted(path for path in _files(folder) if path.suffix.lower() in SUFFIXES)
@@ -68,6 +78,8 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def decoded(files: Sequence[Path | Encoded], size: Size | None) -> np.ndarray:
     """Return images as one array (n, C, h, w), in colour if one of them is."""
+    if size is not None:
+        _check_size(size)
     return _stack(files, [_read(file, size) for file in files])
 
 

@@ -61,6 +61,8 @@ class Table:
         return np.stack([self._numbers(name) for name in names], axis=1)
 
     def _words(self, name: str) -> list[str]:
+        if not name:
+            raise ValueError(f"{self.path} has a column without a name: name it, or choose others")
         if name not in self.columns:
             known = ", ".join(self.columns)
             raise ValueError(f"{self.path} has no column {name!r}: it has {known}")
