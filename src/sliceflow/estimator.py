@@ -235,13 +235,7 @@ class SlicedFlow(Parameters):
                 raise ValueError("a stream has its own y: name its columns there, and leave it out")
             x, y = stream.draw(Random(seed, Draw.PROBE), PROBED)
         rows = check_training_rows(x)
-        n = len(rows) if stream is None else len(stream)
-        m = min(n, MOST_STREAMED if stream else n) if self.n_particles is None else self.n_particles
-        m = check_integer("n_particles", m, 2)
-        most = min(m, n if stream is None else len(stream.blocks.sizes))
-        group = group_of(check_optional_integer("shards", self.shards, 1), most)
-        check_shards(group.shards, most, group.size)
-        shape = tuple(rows.shape[1:])
+        shape, (n, m, group) = tuple(rows.shape[1:]), self._numbers(len(rows), stream)
         condition, y_rows, classes = self._condition(shape, len(rows), y)
         z = condition.join(rows.cpu().flatten(1).T, y_rows)
         support = Support.of(z, given_numbers(condition, shape))
@@ -292,6 +286,16 @@ class SlicedFlow(Parameters):
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(None, TargetTags(required=False), input_tags=InputTags())
+
+    def _numbers(self, rows: int, stream: Stream | None) -> tuple[int, int, Group]:
+        """Return how many rows and particles there are, and the processes that share them."""
+        n = rows if stream is None else len(stream)
+        m = min(n, MOST_STREAMED if stream else n) if self.n_particles is None else self.n_particles
+        m = check_integer("n_particles", m, 2)
+        most = min(m, n if stream is None else len(stream.blocks.sizes))
+        group = group_of(check_optional_integer("shards", self.shards, 1), most)
+        check_shards(group.shards, most, group.size)
+        return n, m, group
 
     def _flow(
         self,

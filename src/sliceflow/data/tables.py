@@ -57,7 +57,7 @@ class Table:
         return [name for name in self.columns if self._is_numeric(name)]
 
     def numbers(self, names: Sequence[str]) -> np.ndarray:
-        """Return columns of numbers, (n, d)."""
+        """Return columns of numbers, (n, d): integers if all of them are, else floats."""
         return np.stack([self._numbers(name) for name in names], axis=1)
 
     def _words(self, name: str) -> list[str]:
@@ -74,11 +74,11 @@ class Table:
         return len(words) > 0 and _typed(words).dtype.kind != "U"
 
     def _numbers(self, name: str) -> np.ndarray:
-        """Return a column as floats, if they hold it exactly."""
+        """Return a column of numbers, if floats hold them exactly."""
         column = self.column(name)
         if column.dtype.kind == "U" or not (np.abs(column.astype(float)) < LARGEST).all():
             self._check_numbers(name)
-        return column.astype(float)
+        return column
 
     def _check_numbers(self, name: str) -> None:
         """Say what is wrong with a column that should be numbers, if anything is."""
