@@ -69,7 +69,7 @@ def test_suites_are_all_there():
     assert files - {"ledger"} | set(PAPER) == set(SUITES)
 
 
-CLAIMS = {"kills", "full_disk", "bad_files"}
+CLAIMS = {"kills", "full_disk", "bad_files", "red_team"}
 """Suites that count what went well, and that no other test stands for at a smaller size."""
 
 
@@ -77,8 +77,18 @@ def marked(suite):
     return pytest.param(suite, marks=pytest.mark.slow if suite in CLAIMS else pytest.mark.measures)
 
 
+NONE = {"bad_files.silent", "red_team.bad"}
+"""Figures that count what must not happen."""
+
+
 @pytest.mark.parametrize("suite", [marked(suite) for suite in SUITES])
 def test_a_suite_runs(suite):
     """Small, and once."""
     command = [sys.executable, "-m", "benchmarks", suite, "--short"]
-    subprocess.run(command, cwd=ledger.ROOT, check=True, timeout=900)
+    done = subprocess.run(
+        command, cwd=ledger.ROOT, check=True, timeout=900, stdout=subprocess.PIPE, text=True
+    )
+    figures = dict(line.split()[:2] for line in done.stdout.splitlines() if line[:1].strip())
+    assert {name: figures[name] for name in NONE & set(figures)} == dict.fromkeys(
+        NONE & set(figures), "0"
+    ), done.stdout

@@ -569,6 +569,15 @@ def test_many_processes_have_no_dry_run(place, capsys, monkeypatch):
     assert "without the launcher" in capsys.readouterr().err
 
 
+def test_an_attempt_after_one_that_had_ended(place, monkeypatch):
+    """A process may be killed after it wrote the model: the next attempt has nothing to do."""
+    before = Path("runs/table/model.zip").read_bytes()
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "one that torchrun gave")
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    main(["fit", "table.csv", "--condition", "kind", "--preset", "quick"])
+    assert Path("runs/table/model.zip").read_bytes() == before
+
+
 def test_a_stream(place):
     """The images of a folder, by their classes or without, and a part of them given."""
     main(["fit", "photos", "--stream", "--condition", "label", "--out", "runs/streamed", *SHORT])

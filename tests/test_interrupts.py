@@ -83,7 +83,7 @@ def test_at_any_moment(command, table, model, tmp_path):
         }[command]
         is_interrupted = check_end(start(*arguments), moment)
         assert not list(tmp_path.rglob("*.part"))
-        moment += 0.05 + moment / 10
+        moment += 0.2 + moment / 4
 
 
 def test_an_interrupt_that_is_ignored_stays_ignored(model):

@@ -46,6 +46,8 @@ def run(options: Fit) -> None:
         tell(options)
         return
     place = Run(options.out or Path("runs", Path(options.data).resolve().stem))
+    if place.model.exists() and os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0":
+        return  # the attempt before this one had written it when it was killed
     is_first = not is_torchelastic_launched() or os.environ["RANK"] == "0"
     with place.locked() if is_first else nullcontext():
         fit(going_on(options, place), place)
