@@ -1,5 +1,6 @@
 """What y is, and what is given when sampling: labels or numbers, by name, and within the data."""
 
+import datetime
 import warnings
 
 import numpy as np
@@ -8,7 +9,7 @@ import polars as pl
 import pytest
 import torch
 
-from sliceflow import SlicedFlow, load, save
+from sliceflow import SlicedFlow, Stage, load, save
 from sliceflow._support import FEW, Support
 from sliceflow.conditions import Columns, Label
 
@@ -170,3 +171,66 @@ def test_observed_columns_of_a_data_frame_are_found_by_name(frame):
     np.testing.assert_array_equal(samples[:, 2], table["c"][:9])
     with pytest.raises(ValueError, match="y has no column a: give a data frame with a, c"):
         model.sample(9, frame({"c": table["c"][:9]}))
+
+
+def test_labels_are_found_exactly():
+    """Not as NumPy compares them, which makes words of numbers, and floats of large ones."""
+    y = np.arange(240) % 12
+    model = quick(schedule=40).fit(100.0 * y[:, None] + RNG.normal(size=(240, 1)), y)
+    with pytest.raises(ValueError, match="unknown labels"):
+        model.sample(3, y="10")
+    large = np.array([2**60, 2**60 + 1])[np.arange(200) % 2]
+    model = quick(schedule=40).fit(100.0 * (large - 2**60)[:, None] + X[:, :1], large)
+    assert abs(model.sample(50, y=np.uint64(2**60 + 1)).mean() - 100) < 10
+
+
+@pytest.mark.parametrize(
+    "y",
+    [np.arange(200).astype(object), np.arange(200.0).astype(np.float32).astype(object)],
+    ids=["integers", "floats"],
+)
+def test_numbers_in_objects_are_numbers(y):
+    assert type(condition(y)) is Columns
+
+
+STRINGS = np.array(["a", "b"] * 100)
+
+
+@pytest.mark.parametrize("y", [STRINGS.astype("S"), STRINGS.astype(np.dtypes.StringDType())])
+def test_strings_of_any_kind_are_labels(y, tmp_path):
+    model = quick().fit(X, y)
+    save(model, tmp_path / "model.zip")
+    assert load(tmp_path / "model.zip").sample(2, y="a").shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        (np.array([datetime.date(2026, 1, 1 + i % 2) for i in range(200)]), "type date"),
+        (np.arange(200).astype("M8[D]"), "datetime64"),
+        (pd.Series([True, None] * 100, dtype="boolean"), "missing values"),
+    ],
+)
+def test_labels_that_no_file_knows_are_refused(y, said):
+    with pytest.raises(ValueError, match=said):
+        quick().fit(X, y)
+
+
+def test_a_row_of_a_data_frame_is_read_by_name():
+    y = pd.DataFrame({"a": np.linspace(0, 1, 200), "b": np.linspace(50, 60, 200)})
+    model = quick().fit(X, y)
+    rows = (y.iloc[3], y.iloc[3][["b", "a"]], y.iloc[[3]])
+    one, *others = (model.sample(3, row, random_state=0) for row in rows)
+    assert all((one == other).all() for other in others)
+
+
+def test_two_columns_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="two columns are called a: rename one"):
+        quick().fit(pd.DataFrame(X, columns=["a", "a"]))
+
+
+def test_images_given_a_number_beyond_the_data():
+    images = RNG.integers(256, size=(200, 1, 4, 4), dtype=np.uint8)
+    model = quick(schedule=[Stage(2, 4)]).fit(images, X[:, 0])
+    with pytest.warns(UserWarning, match="y is given beyond the data"):
+        assert model.sample(3, y=100.0).shape == (3, 1, 4, 4)

@@ -23,6 +23,7 @@ from PIL import Image, ImageOps
 from pyarrow import parquet
 
 from sliceflow import FileError, SlicedFlow, data, save
+from sliceflow._random import Draw, Random
 from sliceflow._reading import check_file
 from sliceflow._settings import LARGEST, read_settings
 from sliceflow.cli import main
@@ -74,8 +75,19 @@ def test_a_table_of_one_column_has_no_separator():
     assert table("u\n1\n2\n").numbers(["u"]).tolist() == [[1], [2]]
 
 
-def test_decimal_commas_are_pointed_out():
-    with pytest.raises(ValueError, match=r"column 'u' has '1,5' in line 2: write decimals with a"):
+def test_a_line_of_names_is_needed():
+    with pytest.raises(ValueError, match="only numbers in its first line: add a line of names"):
+        table("0.5,1\n1.5,2\n2.5,3\n")
+
+
+def test_codes_with_leading_zeros_are_words():
+    found = table("zip,u\n00501,01\n10001,02\n")
+    assert found.column("zip").tolist() == ["00501", "10001"]
+    assert found.numbers(["u"]).tolist() == [[1], [2]]
+
+
+def test_commas_in_numbers_are_pointed_out():
+    with pytest.raises(ValueError, match=r"column 'u' has '1,5' in line 2: write it without a com"):
         table("u;v\n1,5;2\n2,5;1\n").numbers(["u"])
 
 
@@ -126,9 +138,9 @@ def test_words_where_numbers_are_needed():
 @pytest.mark.parametrize(
     ("content", "fix"),
     [
-        (b"u,v\n1,\xff\n", "no CSV file in UTF-8"),
-        (b"\0" * 10**6, "is no text"),
-        (b'u,v\n1,"a\n2,3\n', "no CSV file"),
+        (b"u,v\n1,\xff\n", "not a CSV file in UTF-8"),
+        (b"\0" * 10**6, "is not text"),
+        (b'u,v\n1,"a\n2,3\n', "not a CSV file"),
         (b"", "has no rows"),
         (b"u,v\n1,2,3\n", "line 2 of some.csv has 3 values and its first line 2 names"),
     ],
@@ -182,7 +194,10 @@ def test_images_are_turned_as_the_camera_says():
         tar.add("photos/a.jpg", "a.jpg")
     parquet.write_table(pa.table({"image": [stored]}), "a.parquet")
     found = [data.load("photos").pixels]
-    found += [data.stream(path).draw(RNG, 1)[0] for path in ("photos", "a.tar", "a.parquet")]
+    found += [
+        data.stream(path).draw(Random(0, Draw.PROBE), 1)[0]
+        for path in ("photos", "a.tar", "a.parquet")
+    ]
     assert all((pixels[0] == seen.transpose(2, 0, 1)).all() for pixels in found)
 
 
@@ -229,12 +244,12 @@ WHOLE = png(RNG.integers(256, size=(40, 40, 3), dtype=np.uint8))
 BAD_IMAGES = {
     "a bomb": (bomb(20_000), "has more than 67,108,864 pixels: make it smaller"),
     "a large one": (bomb(9_600), "has more than 67,108,864 pixels: make it smaller"),
-    "empty": (b"", "is no whole image"),
-    "text": (b"this is no picture", "is no whole image"),
-    "cut off": (WHOLE[:2000], "is no whole image"),
-    "cut off in its head": (WHOLE[:20], "is no whole image"),
-    "damaged": (WHOLE[:60] + b"????????" + WHOLE[68:], "is no whole image"),
-    "half a photo": (turned("JPEG")[0][:400], "is no whole image"),
+    "empty": (b"", "is not a complete image"),
+    "text": (b"this is no picture", "is not a complete image"),
+    "cut off": (WHOLE[:2000], "is not a complete image"),
+    "cut off in its head": (WHOLE[:20], "is not a complete image"),
+    "damaged": (WHOLE[:60] + b"????????" + WHOLE[68:], "is not a complete image"),
+    "half a photo": (turned("JPEG")[0][:400], "is not a complete image"),
 }
 
 
@@ -248,10 +263,10 @@ def test_a_bad_image_is_named(kind, capsys):
     with tarfile.open("a.tar", "w") as tar:
         tar.add("photos/x.png", "x.png")
     with pytest.raises(FileError, match=rf"x\.png in a\.tar {fix}"):
-        data.stream("a.tar").draw(RNG, 1)
+        data.stream("a.tar").draw(Random(0, Draw.PROBE), 1)
     parquet.write_table(pa.table({"image": [content]}), "a.parquet")
     with pytest.raises(FileError, match=rf"a\.parquet {fix}"):
-        data.stream("a.parquet").draw(RNG, 1)
+        data.stream("a.parquet").draw(Random(0, Draw.PROBE), 1)
     with pytest.raises(FileError, match=fix):
         read(Fit("photos", condition="photos/x.png", size=(8, 8)))
 
@@ -297,7 +312,7 @@ def test_what_may_not_be_read(as_another):
     with other():
         with pytest.raises(PermissionError, match="photos/a"):
             data.load(folder / "photos")
-        with pytest.raises(PermissionError, match=r"some\.csv may not be read"):
+        with pytest.raises(PermissionError, match=r"some\.csv cannot be read"):
             load_csv(folder / "some.csv")
 
 
@@ -447,10 +462,13 @@ def claims(shape):
 
 
 BAD_ARRAYS = {
-    "empty": (b"", "no whole npz file"),
-    "cut off": (npz(images=IMAGES)[:900], "no whole npz file"),
-    "no zip": (b"something else", "no whole npz file"),
-    "damaged": (npz(images=IMAGES).replace(IMAGES.tobytes()[:9], b"?" * 9), "no whole npz file"),
+    "empty": (b"", "not a complete npz file"),
+    "cut off": (npz(images=IMAGES)[:900], "not a complete npz file"),
+    "no zip": (b"something else", "not a complete npz file"),
+    "damaged": (
+        npz(images=IMAGES).replace(IMAGES.tobytes()[:9], b"?" * 9),
+        "not a complete npz file",
+    ),
     "objects": (npz(images=np.array([{}, 1], object)), "images of dtype object"),
     "floats": (npz(images=IMAGES / 255), "save bytes from 0 to 255"),
     "no images": (npz(images=IMAGES[:0]), "save at least one"),
@@ -460,8 +478,8 @@ BAD_ARRAYS = {
     "one-hot": (npz(images=IMAGES, labels=np.eye(20)), "for 20 images: save one for each"),
     "object labels": (npz(images=IMAGES, labels=np.array([None] * 20)), "labels of dtype object"),
     "NaN labels": (npz(images=IMAGES, labels=np.full(20, np.nan)), "has NaN or infinity"),
-    "a pickle": (pickle.dumps({"images": IMAGES}), "no whole npz file"),
-    "an npy": (npy(IMAGES), "no whole npz file"),
+    "a pickle": (pickle.dumps({"images": IMAGES}), "not a complete npz file"),
+    "an npy": (npy(IMAGES), "not a complete npz file"),
 }
 
 
@@ -475,17 +493,17 @@ def test_a_bad_npz_file_is_named(kind):
 
 ROWS = RNG.normal(size=(300, 2))
 BAD_STREAMS = {
-    "empty": ("npy", b"", "no whole npy file"),
+    "empty": ("npy", b"", "not a complete npy file"),
     "cut off": ("npy", npy(ROWS)[:-1], "has x only in part"),
-    "no npy": ("npy", b"something else", "no whole npy file"),
-    "a zip": ("npy", npz(x=ROWS), "no whole npy file"),
+    "no npy": ("npy", b"something else", "not a complete npy file"),
+    "a zip": ("npy", npz(x=ROWS), "not a complete npy file"),
     "objects": ("npy", npy(np.array([[{}, 1]], object), allow_pickle=True), "x of dtype object"),
     "words": ("npy", npy(np.array([["a", "b"]])), "x of dtype <U1: save numbers"),
     "no rows": ("npy", npy(ROWS[:0]), "save rows"),
     "a vector": ("npy", npy(ROWS[:, 0]), r"save rows, \(n, d\)"),
     "NaN": ("npy", npy(np.where(ROWS > 1, np.nan, ROWS)), "has NaN or infinity"),
     "other rows": ("npz", npz(x=ROWS, labels=np.arange(299)), "save as many rows of both"),
-    "half an npz": ("npz", npz(x=ROWS)[:3000], "no whole npz file"),
+    "half an npz": ("npz", npz(x=ROWS)[:3000], "not a complete npz file"),
 }
 
 
@@ -494,7 +512,7 @@ def test_a_bad_array_is_named(kind):
     suffix, content, fix = BAD_STREAMS[kind]
     Path(f"a.{suffix}").write_bytes(content)
     with pytest.raises(FileError, match=rf"^a\.{suffix} .*{fix}"):
-        data.stream(f"a.{suffix}").draw(RNG, 300)
+        data.stream(f"a.{suffix}").draw(Random(0, Draw.PROBE), 300)
 
 
 def test_arrays_that_no_one_asks_for_may_be_anything():
@@ -512,7 +530,7 @@ def saved_parquet(**columns):
 def test_a_parquet_file_that_is_cut_off(cut):
     content = saved_parquet(u=ROWS[:, 0])
     Path("a.parquet").write_bytes(content[:cut])
-    with pytest.raises(FileError, match=r"^a\.parquet is no whole Parquet file"):
+    with pytest.raises(FileError, match=r"^a\.parquet is not a complete Parquet file"):
         data.stream("a.parquet")
 
 
@@ -520,8 +538,8 @@ def test_columns_of_parquet_files():
     saved_parquet(u=[1.0, None], w=["a", "b"], n=[1.0, np.nan], k=[1.0, 2.0])
     for column, fix in (("u", "has missing values"), ("w", "is string, not numbers"), ("n", "NaN")):
         with pytest.raises(FileError, match=rf"a\.parquet.*{fix}"):
-            data.stream("a.parquet", columns=[column]).draw(RNG, 2)
-    x, y = data.stream("a.parquet", given=["w"], columns=["k"]).draw(RNG, 2)
+            data.stream("a.parquet", columns=[column]).draw(Random(0, Draw.PROBE), 2)
+    x, y = data.stream("a.parquet", given=["w"], columns=["k"]).draw(Random(0, Draw.PROBE), 2)
     assert dict(zip(y, x[:, 0], strict=True)) == {"a": 1, "b": 2}
     saved_parquet(u=ROWS[:0, 0])
     with pytest.raises(ValueError, match=r"a\.parquet has no rows"):
@@ -541,10 +559,10 @@ def test_tar_files():
     content = tarred("a.tar", one_png=WHOLE, one_cls=b"3")
     for cut in (0, 100, 2000):
         Path("a.tar").write_bytes(content[:cut])
-        with pytest.raises(FileError, match=r"^a\.tar is no whole plain tar file"):
+        with pytest.raises(FileError, match=r"^a\.tar is not a complete plain tar file"):
             data.stream("a.tar")
     tarred("a.tar", "w:gz", one_png=WHOLE)
-    with pytest.raises(FileError, match=r"^a\.tar is no whole plain tar file"):
+    with pytest.raises(FileError, match=r"^a\.tar is not a complete plain tar file"):
         data.stream("a.tar")
     tarred("a.tar", one_txt=b"no image")
     with pytest.raises(ValueError, match=r"a\.tar has no rows"):
@@ -560,7 +578,7 @@ def test_damaged_copies_of_data_sets(content):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_bytes(content)
     for name in ("mnist", "cifar10"):
-        with pytest.raises(ValueError, match="whole"):
+        with pytest.raises(ValueError, match="complete"):
             data.load(name, folder=".")
 
 
@@ -576,11 +594,11 @@ BAD_SETTINGS = {
     "a list": (b"- 1\n- 2\n", "holds no settings"),
     "a word": (b"hello", "holds no settings"),
     "numbers": (b"1: 2\n", "holds no settings"),
-    "binary": (bytes(range(256)) * 9, "no whole YAML file"),
-    "not closed": (b"data: [1, 2\n", "no whole YAML file"),
+    "binary": (bytes(range(256)) * 9, "not a complete YAML file"),
+    "not closed": (b"data: [1, 2\n", "not a complete YAML file"),
     "deep": (b"data: " + b"[" * 30_000, "deep lists"),
     "large": (b"a" * (LARGEST + 1), "too many for settings"),
-    "no date": (b"data: 2020-99-99\n", "no whole YAML file"),
+    "no date": (b"data: 2020-99-99\n", "not a complete YAML file"),
 }
 
 

@@ -226,3 +226,26 @@ def test_a_fit_to_a_stream_can_be_pickled(tmp_path):
     model = SlicedFlow(schedule=2, random_state=0).fit(save_numbers(tmp_path, y))
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(*(m.sample(5, 0.0, random_state=0) for m in (again, model)))
+
+
+@pytest.mark.parametrize(
+    ("given", "columns"),
+    [(["prize"], []), ([], ["y"]), (["labels", "x"], []), ([], ["x", "labels"])],
+)
+def test_arrays_that_are_not_there_are_refused(given, columns, tmp_path):
+    save_numbers(tmp_path, np.arange(N) % 2)
+    with pytest.raises(ValueError, match=r"holds x, labels: name one of these"):
+        stream(tmp_path / "numbers.npz", given, columns)
+
+
+def test_images_have_no_columns(tmp_path):
+    save_folder(tmp_path, *images())
+    with pytest.raises(ValueError, match="name none but label"):
+        stream(tmp_path, given=["age"])
+
+
+def test_a_label_that_is_too_rare_to_be_found(tmp_path, monkeypatch):
+    monkeypatch.setattr("sliceflow.estimator.PROBED", 50)
+    y = np.where(np.arange(N) < 3, 2, np.arange(N) % 2)
+    with pytest.raises(ValueError, match="put rare labels together"):
+        SlicedFlow(schedule=2, random_state=0).fit(save_numbers(tmp_path, y))

@@ -19,6 +19,8 @@ def replacing(path: Path, sync: bool = True) -> Iterator[BinaryIO]:
     Without ``sync`` a power cut may still leave it empty: for many small files, it takes too long.
     """
     place = Path(os.path.realpath(path))  # a link stays one
+    if place.exists() and not place.is_file():
+        raise OSError(f"{path} is a folder, a pipe or a device: name a file")
     temporary = place.with_name(f"{place.name[:KEPT]}.{token_hex(4)}.part")
     try:
         with temporary.open("x+b") as file:

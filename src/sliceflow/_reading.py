@@ -26,7 +26,7 @@ def check_file(path: Path) -> Path:
     if not stat.S_ISREG(mode):
         raise FileError(f"{path} is a pipe, a socket or a device: name a regular file")
     if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
-        raise PermissionError(f"{path} may not be read: change its permissions, or name another")
+        raise PermissionError(f"{path} cannot be read: change its permissions, or name another")
     return path
 
 
@@ -34,7 +34,7 @@ def _missing(path: Path) -> str:
     """Return what is wrong with a path that does not exist."""
     if path.is_symlink():
         return f"{path} is a link to {os.readlink(path)}, which does not exist: delete the link"
-    hint = near(path.name, names_beside(path)) or ": check the path"
+    hint = near(path.name, names_beside(path), 0.8) or ": check the path"
     return f"{path}: No such file or directory{hint}"
 
 
@@ -46,9 +46,9 @@ def names_beside(path: Path) -> list[str]:
         return []
 
 
-def near(name: str, names: Iterable[str]) -> str:
-    """Return a question for the name that was meant, if one is near."""
-    found = difflib.get_close_matches(name, list(names), n=1)
+def near(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return a question for the name that was meant, if one is near: 1 is the same."""
+    found = difflib.get_close_matches(name, list(names), n=1, cutoff=cutoff)
     return f": do you mean {found[0]}?" if found else ""
 
 
@@ -63,4 +63,4 @@ def reading(name: object, kind: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # of the disk or of permissions, not of what the file holds
         why = " ".join(str(error).split())[:200] or type(error).__name__
-        raise FileError(f"{name} is no whole {kind} ({why}): replace or remove it") from error
+        raise FileError(f"{name} is not a complete {kind} ({why}): replace or remove it") from error

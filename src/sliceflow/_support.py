@@ -54,10 +54,10 @@ class Support:
         z[self.given] = z[self.given].clamp(edges[:, :1], edges[:, 1:])
         return z
 
-    def warn_beyond(self, z: Tensor, names: Sequence[str]) -> None:
-        """Warn of what is given beyond all data, by the names of the D coordinates."""
-        for i, (low, high) in zip(self.given.tolist(), self.ends.tolist(), strict=True):
-            if ((z[i] < low) | (z[i] > high)).any():
+    def warn_beyond(self, values: Tensor, names: Sequence[str]) -> None:
+        """Warn of given numbers, (k, n), beyond all data, by the names of all coordinates."""
+        for i, value, (low, high) in zip(self.given, values, self.ends.tolist(), strict=True):
+            if ((value < low) | (value > high)).any():
                 warnings.warn(
                     f"{names[i]} is given beyond the data, which has {low:.6g} to {high:.6g}: "
                     "samples are those of the nearest value that the data has",

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -41,10 +42,10 @@ class Kind:
         """Return the kind of ``x``."""
         if isinstance(x, Tensor):
             return cls(x.dtype, x.device)
-        dtype = np.asarray(x).dtype.newbyteorder("=")
-        if dtype.kind not in "biuf" or dtype.char == "g":  # objects, and long doubles
+        dtype = np.asarray(x).dtype
+        if dtype.kind not in "biuf" or dtype.char == "g":  # words, objects, and long doubles
             dtype = np.dtype(np.float64)
-        return cls(torch.from_numpy(np.empty(0, dtype)).dtype, None)
+        return cls(torch.from_numpy(np.empty(0, dtype.newbyteorder("="))).dtype, None)
 
     def back(self, x: Tensor) -> Any:
         """Return ``x`` as such an array: whole numbers are rounded, and stay within their type."""
@@ -192,10 +193,12 @@ def are_labels(y: Any, y_type: str | None = None) -> bool:
             raise ValueError(f'y_type={y_type!r}: pass "labels", "numbers" or None')
         return y_type == "labels"
     y = _array(y)
+    if y.dtype == object and str not in set(map(type, y.flat)):
+        with suppress(TypeError, ValueError):
+            y = y.astype(float)  # numbers of any type
     kind = str(y.dtype.kind)
     if kind not in "iuf":
-        kinds = set(map(type, y.flat))
-        return kind != "c" and (str in kinds or not any(issubclass(k, float) for k in kinds))
+        return kind != "c"
     if y.ndim != 1 and y.shape[1:] != (1,):
         return kind != "f"  # of whole numbers in several columns, `check_labels` asks what they are
     if kind == "f" and not (np.isfinite(y) & (y == np.floor(y))).all():
@@ -207,7 +210,7 @@ def are_labels(y: Any, y_type: str | None = None) -> bool:
         warnings.warn(
             f"y has {n_different:,} different whole numbers: they are read as numbers, not as "
             'labels. Pass y_type="numbers" or y_type="labels" to say what they are.',
-            stacklevel=4,
+            stacklevel=5,
         )
     return False
 
@@ -232,23 +235,14 @@ def check_training_columns(y: Any, n: int) -> Tensor:
 
 def check_labels(y: Any, n: int) -> tuple[np.ndarray, Tensor]:
     """Return the classes, and the class number of each of n rows."""
-    y = _array(y)
+    y = _one_column(_array(y))
     _check_length(y.shape, n)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
     if y.ndim != 1:
         raise ValueError(
             f"labels are one-dimensional but y has shape {y.shape}: pass one column of labels, "
             'y[:, 0], or y_type="numbers" if these are numbers to condition on'
         )
-    objects = y if y.dtype == object else y[:0]
-    mixed = len({isinstance(v, str) for v in objects}) > 1
-    if mixed or any(v is None or v != v for v in objects) or y.dtype.kind in "mM":
-        raise ValueError(
-            "y has missing values or labels of several types: give strings or integers"
-        )
-    if y.dtype.kind == "f":
-        check_finite(torch.from_numpy(y.astype(float)), "y")
+    _check_label_types(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y has one class, {classes[0]}: leave y out, or give rows of others")
@@ -258,6 +252,30 @@ def check_labels(y: Any, n: int) -> tuple[np.ndarray, Tensor]:
             'together, or pass y_type="numbers" if they are numbers'
         )
     return classes, torch.from_numpy(codes)
+
+
+def _check_label_types(y: np.ndarray) -> None:
+    """Refuse labels that are missing, of several types, or of a type that files do not know."""
+    if y.dtype.kind == "f":
+        check_finite(torch.from_numpy(y.astype(float)), "y")
+    objects = y if y.dtype == object else y[:0]
+    is_mixed = len({isinstance(v, str) for v in objects}) > 1
+    if is_mixed or any(_is_missing(v) for v in objects):
+        raise ValueError(
+            "y has missing values or labels of several types: give strings or integers"
+        )
+    is_known = all(isinstance(v, str | int | float | np.number | np.bool_) for v in objects)
+    if y.dtype.kind not in "biufUO" or not is_known:
+        raise ValueError(f"y has labels of type {_type_name(y)}: give strings or integers")
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, or the NA of pandas, which cannot be compared."""
+    return value is None or type(value).__name__ == "NAType" or value != value
+
+
+def _type_name(y: np.ndarray) -> str:
+    return type(y[0]).__name__ if y.dtype == object else str(y.dtype)
 
 
 def check_mask(mask: Any, shape: tuple[int, ...]) -> Tensor:
@@ -321,17 +339,17 @@ def check_given_labels(y: Any, n: int, classes: np.ndarray) -> Tensor:
     """Return the class numbers of n samples, given one label or n of them."""
     if y is None:
         raise ValueError(f"the model is conditional: pass y, one of {_some(classes)}")
-    y = _array(y)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    unknown = np.setdiff1d(y, classes)  # before there are n of them: it takes long, and no Ctrl-C
-    if len(unknown):
+    y = _one_column(_array(y))
+    distinct, places = np.unique(y, return_inverse=True)
+    known = {label: number for number, label in enumerate(classes.tolist())}
+    # Labels are compared as Python does: NumPy would compare 10 and "10", or 2**60 + 1 as a float.
+    numbers = np.array([known.get(label, -1) for label in distinct.tolist()], dtype=int)
+    if (numbers < 0).any():
         are_numbers = y.dtype.kind in "iuf" and classes.dtype.kind in "iuf"
         fix = '. To give any number, fit with y_type="numbers"' if are_numbers else ""
-        raise ValueError(
-            f"y has unknown labels {_some(unknown)}: the model has {_some(classes)}{fix}"
-        )
-    return torch.from_numpy(_one_or_each(np.searchsorted(classes, y), n, ()).copy())
+        unknown = _some(distinct[numbers < 0])
+        raise ValueError(f"y has unknown labels {unknown}: the model has {_some(classes)}{fix}")
+    return torch.from_numpy(_one_or_each(numbers[places].reshape(y.shape), n, ()).copy())
 
 
 def check_given_columns(y: Any, n: int, l: int, names: Sequence[str] = ()) -> Tensor:
@@ -341,6 +359,7 @@ def check_given_columns(y: Any, n: int, l: int, names: Sequence[str] = ()) -> Te
     """
     if y is None:
         raise ValueError(f"the model is conditional: pass y, the value(s) of {l} column(s)")
+    y = _as_frame(y) if l > 1 else y
     if _is_frame(y) and names:
         _check_names(y, names)
         y = y[list(names)]
@@ -361,6 +380,7 @@ def check_given_rows(y: Any, n: int, mask: Tensor, names: Sequence[str] = ()) ->
             "the model completes rows of x: pass y, whole rows with the observed values in their "
             "places (the others are not read)"
         )
+    y = _as_frame(y)
     if _is_frame(y) and names:
         y = _placed(y, mask, names)
     values = check_numbers(y, "y")
@@ -380,6 +400,8 @@ def check_given_bytes(particles: Tensor, mask: Tensor) -> None:
 def column_names(frame: Any) -> tuple[str, ...]:
     """Return the names of the columns of a data frame or series, if it has names."""
     names = tuple(frame.columns) if _is_frame(frame) else (getattr(frame, "name", None),)
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"two columns are called {twice[0]}: rename one of them")
     return names if all(isinstance(name, str) for name in names) else ()
 
 
@@ -392,6 +414,12 @@ def numbered_names(d: int, l: int) -> tuple[str, ...]:
 def _is_frame(x: Any) -> bool:
     """Return whether x is a data frame, of whatever library."""
     return hasattr(x, "columns") and hasattr(x, "__getitem__")
+
+
+def _as_frame(y: Any) -> Any:
+    """Return a row of a data frame of pandas as a data frame, and all else as it is."""
+    is_row = hasattr(y, "to_frame") and hasattr(y, "index")
+    return y.to_frame().T if is_row else y
 
 
 def _check_names(frame: Any, names: Sequence[str]) -> None:
@@ -501,7 +529,15 @@ def _check_unmasked(x: Any, name: str) -> None:
 
 def _array(y: Any) -> np.ndarray:
     _check_unmasked(y, "y")
-    return y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
+    array = y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
+    if array.dtype.kind == "T":  # strings of any length
+        return np.array(array.tolist())
+    return np.char.decode(array) if array.dtype.kind == "S" else array
+
+
+def _one_column(y: np.ndarray) -> np.ndarray:
+    """Return a column of labels as a line."""
+    return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
 
 def _check_length(shape: tuple[int, ...], n: int) -> None:

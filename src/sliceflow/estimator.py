@@ -431,11 +431,21 @@ class Joining:
         """Return particles (D, n) of rows and their labels or columns."""
         rows, given = check_rows(x), None
         if self.classes is not None:
-            given = check_given_labels(y, len(rows), self.classes)
+            given = self._labels(y, len(rows))
         elif self.condition.l:
             given = check_columns(y, len(rows))
         z = self.support.clip(self.condition.join(rows.flatten(1).T, given))
         return self.scaling.forward(z).to(self.device)
+
+    def _labels(self, y: np.ndarray | None, n: int) -> Tensor:
+        assert self.classes is not None
+        try:
+            return check_given_labels(y, n, self.classes)
+        except ValueError as error:
+            raise ValueError(
+                f"y has labels that are not among the {PROBED:,} rows which were looked at before "
+                "the fit: put rare labels together, or drop their rows"
+            ) from error
 
     def labels(self, z: Tensor) -> np.ndarray:
         """Return the class number of each particle."""

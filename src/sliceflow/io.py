@@ -193,8 +193,6 @@ def read_record(
         sizes: Sizes = {name: (done, 2, h, None if name == "knots" else 1) for name in MAPS}
         tensors = archive.tensors(_stage_name(number), sizes | ({"axes": (p, p)} if p else {}))
         _check_maps(**tensors)
-        if tensors["knots"].shape[-1] < 2:
-            raise FileError(f"{_stage_name(number)} has maps of less than two knots")
         record.axes.append(tensors.get("axes"))
         by_step = zip(*(tensors[name] for name in MAPS), strict=True)
         record.maps += [PackedMap(*T) for T in by_step]

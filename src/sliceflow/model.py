@@ -168,7 +168,7 @@ class FlowModel(Course):
     def columns(self) -> tuple[str, ...]:
         """The names of the columns of a table and, after them, of y."""
         given = self.condition.l if self.classes is None else 1
-        return self.names or numbered_names(self.shape[0], given)
+        return self.names or numbered_names(math.prod(self.shape), given)
 
     @property
     def bytes_of_sample(self) -> int:
@@ -197,7 +197,8 @@ class FlowModel(Course):
         check_memory("n", n, self.bytes_of_sample)
         seed, given = check_seed(random_state), self._given(n, y)
         if len(self.support.given):
-            self.support.warn_beyond(self._joined(given), self.columns)
+            values = given[self.support.given] if self.condition.freezes_x else given
+            self.support.warn_beyond(values, self.columns)
         batches = _batches(n)
         with Progress(self.schedule, times=len(batches), show=verbose) as progress:
 

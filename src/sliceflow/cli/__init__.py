@@ -100,13 +100,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
-    say(f"warning: {message}", sys.stderr)
+    say(f"warning: {_with_flags(str(message))}", sys.stderr)
 
 
 def _told(error: BaseException) -> str:
-    """Return an error as one line, in which parameters are called as their flags."""
+    """Return an error as one line."""
     if isinstance(error, OSError) and error.strerror:
         fix = FIXES.get(error.errno or 0, "")
         return f"{error.filename or ''}: {error.strerror}{fix}".lstrip(": ")
-    message = " ".join(str(error).split()) or type(error).__name__
+    return _with_flags(" ".join(str(error).split()) or type(error).__name__)
+
+
+def _with_flags(message: str) -> str:
+    """Return a message in which parameters are called as their flags."""
     return re.sub(rf"\b({'|'.join(FLAGS)})=", lambda name: f"{FLAGS[name[1]]} ", message)

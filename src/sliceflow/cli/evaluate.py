@@ -96,6 +96,11 @@ def fitted(model: FlowModel | None, data: str) -> Fit:
 def of_tables(samples: np.ndarray, data: np.ndarray, options: Evaluate) -> dict[str, float]:
     """Return sliced distances, in deviations of the columns."""
     n = min(len(samples), len(data) // 2, options.n)
+    if n < 2 or not data.std(axis=0).all():
+        raise ValueError(
+            f"{len(samples)} samples and {len(data)} rows of data cannot be compared: give at "
+            "least 2 and 4, and no constant column"
+        )
     scaled = [rows / data.std(axis=0) for rows in (samples[:n], data[:n], data[n : 2 * n])]
     return {
         "samples": n,

@@ -95,6 +95,8 @@ def _columns(fit: Fit) -> tuple[list[str], list[str]]:
 def _names(flag: str, text: str | None) -> list[str]:
     """Return names that commas separate."""
     names = [] if text in (None, "none") else [name.strip() for name in text.split(",")]
+    if text and "" in names:
+        raise ValueError(f"{flag} {text!r} has an empty name: separate names by one comma")
     if twice := [name for name in names if names.count(name) > 1]:
         raise ValueError(f"{flag} names {twice[0]} more than once: name it once")
     return names

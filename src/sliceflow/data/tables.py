@@ -14,14 +14,12 @@ import numpy as np
 
 from sliceflow._atomic import replacing
 from sliceflow._reading import FileError, check_file
+from sliceflow._validation import EXACT
 
 SEPARATORS = ",;\t|"
 
 MISSING = {"", "na", "n/a", "#n/a", "nan", "null"}
 """What is written, in any case, where there is no value."""
-
-LARGEST = 2**53
-"""Floats hold every whole number up to this one."""
 
 HEAD = 2**16
 """Characters from which the separator is found."""
@@ -50,7 +48,8 @@ class Table:
         for row, word in enumerate(words):
             if is_missing(word):
                 self._refuse(name, row, "no value", "fill it in")
-        return _typed(words)
+        is_code = any(re.fullmatch(r"0\d+", word) for word in words)  # such as 00501
+        return np.array(words) if is_code else _typed(words)
 
     def numeric(self) -> list[str]:
         """Return the names of columns of numbers, some of which may be missing."""
@@ -75,8 +74,9 @@ class Table:
 
     def _numbers(self, name: str) -> np.ndarray:
         """Return a column of numbers, if floats hold them exactly."""
-        column = self.column(name)
-        if column.dtype.kind == "U" or not (np.abs(column.astype(float)) < LARGEST).all():
+        self.column(name)  # in which no value is missing
+        column = _typed(self._words(name))
+        if column.dtype.kind == "U" or not (np.abs(column.astype(float)) < EXACT).all():
             self._check_numbers(name)
         return column
 
@@ -90,7 +90,7 @@ class Table:
         if faults:
             raise ValueError(
                 f"{self.path}: column {name!r} is words, not numbers: leave it out, or condition "
-                "on it"
+                "on it alone"
             )
 
     def _refuse(self, name: str, row: int, what: str, fix: str) -> None:
@@ -106,10 +106,10 @@ WORD = "give a number"
 def _fault(word: str) -> str | None:
     """Return how to mend a word that is no number, or one that floats do not hold."""
     if re.fullmatch(r"[+-]?\d+", word):
-        is_exact = len(word) < 20 and abs(int(word)) <= LARGEST
+        is_exact = len(word) < 20 and abs(int(word)) <= EXACT
         return None if is_exact else "give whole numbers up to 2**53, or write it as 1e20"
     if re.fullmatch(r"[+-]?\d+,\d+", word):
-        return "write decimals with a point"
+        return "write it without a comma"
     try:
         return None if math.isfinite(float(word)) else "give a finite number"
     except ValueError:
@@ -154,7 +154,7 @@ def load_csv(path: Path) -> Table:
             names = _names(path, lines)
             columns, numbers = _packed(_rows(path, lines, len(names)))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise FileError(f"{path} is no CSV file in UTF-8 ({error}): save it as one") from error
+        raise FileError(f"{path} is not a CSV file in UTF-8 ({error}): save it as one") from error
     if not columns:
         raise ValueError(f"{path} has no rows: give a line of names, and a line for each row")
     return Table(path, dict(zip(names, columns, strict=True)), numbers)
@@ -165,7 +165,7 @@ def _separator(path: Path, file: TextIO) -> str:
     head = file.read(HEAD)
     file.seek(0)
     if "\0" in head:
-        raise FileError(f"{path} is no text: save it as a CSV file in UTF-8")
+        raise FileError(f"{path} is not text: save it as a CSV file in UTF-8")
     found = {mark: _cut(head, mark) for mark in SEPARATORS}
     return max(SEPARATORS, key=lambda mark: found[mark])
 
@@ -179,6 +179,11 @@ def _cut(head: str, separator: str) -> tuple[int, int]:
 
 def _names(path: Path, lines: Iterator[list[str]]) -> list[str]:
     names = [name.strip() for name in next(lines, [])]
+    if names and not any(_fault(name) for name in names):
+        raise ValueError(
+            f"{path} has only numbers in its first line: add a line of names above it, or begin "
+            "each name with a letter"
+        )
     if len(set(names)) < len(names):
         raise ValueError(f"{path} has two columns of the same name: rename one of {names}")
     return names
