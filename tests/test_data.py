@@ -55,7 +55,7 @@ def test_idx(tmp_path, name, split, form):
 def test_a_broken_idx_file_is_refused(tmp_path, content):
     path = tmp_path / "some-ubyte"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="not a whole idx file"):
+    with pytest.raises(ValueError, match="not a complete idx file"):
         read_idx(path)
 
 

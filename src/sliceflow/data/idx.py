@@ -56,5 +56,5 @@ def read_idx(path: Path) -> np.ndarray:
     ndim = content[3] if content[:3] == b"\0\0\x08" else 0
     shape = tuple(np.frombuffer(content, ">i4", ndim, offset=4)) if ndim else ()
     if not shape or len(content) != 4 + 4 * ndim + np.prod(shape):
-        raise ValueError(f"{path} is not a whole idx file of bytes: delete it to fetch it anew")
+        raise ValueError(f"{path} is not a complete idx file of bytes: delete it to fetch it anew")
     return np.frombuffer(content, np.uint8, offset=4 + 4 * ndim).reshape(shape)
