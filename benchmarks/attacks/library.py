@@ -345,7 +345,7 @@ SAMPLING = [
         {
             "3, 'dog'": "unknown labels",
             "3, 1": "unknown labels",
-            "3, b'ant'": "unknown labels",
+            "3, b'ant'": "",
             "3, 'ant'": "",
             "3, ['ant', 'bee', 'cow']": "",
             "2, pd.Series(['ant', 'bee'])": "",
