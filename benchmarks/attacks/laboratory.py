@@ -22,6 +22,9 @@ OUTSIDE = "outside"
 
 RNG = np.random.default_rng(0)
 
+Change = Callable[[dict, dict[str, bytes]], None]
+"""What changes the settings and the parts of a model, in place."""
+
 
 def make(folder: Path, outside: Path) -> None:
     """Make all files."""
@@ -258,7 +261,7 @@ def make_settings(folder: Path) -> None:
         (folder / name).write_bytes(content)
 
 
-def rewritten(model: Path, target: Path, change: Callable[[dict, dict[str, bytes]], None]) -> None:
+def rewritten(model: Path, target: Path, change: Change) -> None:
     """Write a copy of a model with other settings or parts, and sums that are right."""
     with ZipFile(model) as file:
         parts = {name: file.read(name) for name in file.namelist() if name != archive.MANIFEST}
@@ -268,7 +271,7 @@ def rewritten(model: Path, target: Path, change: Callable[[dict, dict[str, bytes
     archive.write(target, parts.items())
 
 
-def setting(*path: str, value: object) -> Callable[[dict, dict[str, bytes]], None]:
+def setting(*path: str, value: object) -> Change:
     """Return a change of one setting."""
 
     def change(config: dict, parts: dict[str, bytes]) -> None:
@@ -280,7 +283,7 @@ def setting(*path: str, value: object) -> Callable[[dict, dict[str, bytes]], Non
     return change
 
 
-def labels(*names: str) -> Callable[[dict, dict[str, bytes]], None]:
+def labels(*names: str) -> Change:
     """Return a change of the labels of a model."""
     return setting("classes", value=["<U40", sorted(names)])
 
@@ -290,7 +293,7 @@ def card(config: dict, parts: dict[str, bytes]) -> None:
     parts["README.md"] = b"\x1b[2J\x1b]0;owned\x07# A model\n"
 
 
-def tensor(part: str, name: str, value: float) -> Callable[[dict, dict[str, bytes]], None]:
+def tensor(part: str, name: str, value: float) -> Change:
     """Return a change of all values of a tensor."""
 
     def change(config: dict, parts: dict[str, bytes]) -> None:
@@ -304,9 +307,26 @@ def tensor(part: str, name: str, value: float) -> Callable[[dict, dict[str, byte
 
 
 def make_spoiled_models(folder: Path, outside: Path) -> None:
-    """Make models that no fit would leave, with sums that are right."""
+    """Make models that no fit would leave, with sums that are right, and files that are none."""
+    (folder / "spoiled").mkdir()
+    for name, (model, change) in changes(outside).items():
+        rewritten(folder / f"{model}.zip", folder / "spoiled" / f"{name}.zip", change)
+    data = (folder / "points.zip").read_bytes()
+    spoiled = {
+        "cut": data[: len(data) // 2],
+        "flipped": data[:500] + bytes([data[500] ^ 1]) + data[501:],
+        "empty": b"",
+        "text": b"hello",
+        "zip": other_zip(),
+    }
+    for name, content in spoiled.items():
+        (folder / "spoiled" / f"{name}.zip").write_bytes(content)
+
+
+def changes(outside: Path) -> dict[str, tuple[str, Change]]:
+    """Return what becomes of which model, by the name of the spoiled one."""
     three = ("a", "b", str(outside / "owned"))
-    changes = {
+    return {
         "escape-absolute": ("classes", labels(*three)),
         "escape-relative": ("classes", labels("a", "b", "../../outside/owned")),
         "escape-dots": ("classes", labels("..", ".", "a")),
@@ -333,24 +353,11 @@ def make_spoiled_models(folder: Path, outside: Path) -> None:
         "high": ("points", tensor("stage-000.safetensors", "high", 3e38)),
         "low": ("points", tensor("stage-000.safetensors", "low", -3e38)),
     }
-    (folder / "spoiled").mkdir()
-    for name, (model, change) in changes.items():
-        rewritten(folder / f"{model}.zip", folder / "spoiled" / f"{name}.zip", change)
-    data = (folder / "points.zip").read_bytes()
-    spoiled = {
-        "cut": data[: len(data) // 2],
-        "flipped": data[:500] + bytes([data[500] ^ 1]) + data[501:],
-        "empty": b"",
-        "text": b"hello",
-        "zip": io_zip(),
-    }
-    for name, content in spoiled.items():
-        (folder / "spoiled" / f"{name}.zip").write_bytes(content)
 
 
-def io_zip() -> bytes:
+def other_zip() -> bytes:
     """Return a zip file that is none of ours."""
     file = io.BytesIO()
-    with ZipFile(file, "w") as archive_:
-        archive_.writestr("hello.txt", "hello")
+    with ZipFile(file, "w") as file_zip:
+        file_zip.writestr("hello.txt", "hello")
     return file.getvalue()
