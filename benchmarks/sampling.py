@@ -13,6 +13,7 @@ import torch
 from benchmarks.ledger import Figure
 from benchmarks.offline import quick_fit, saved
 from sliceflow import FlowModel, load
+from sliceflow._random import Draw, Random
 from sliceflow.course import State
 from sliceflow.speed import seconds
 
@@ -65,7 +66,7 @@ def products(model: FlowModel) -> Callable[[], None]:
     for number, stage in enumerate(model.schedule):
         state = State([torch.empty(1, 1)], [], stage=number)
         law = model.setting(state).law
-        p = len(law.basis.draw(np.random.default_rng(0)))
+        p = len(law.basis.draw(Random(0, Draw.DIRECTIONS)))
         h, _ = model.engine.maps(replace(stage, shared=False), model.shape)
         x = torch.randn(h // p, p, MANY)
         stages.append((stage.steps, torch.randn(h // p, p, p), x, *map(torch.empty_like, (x, x))))

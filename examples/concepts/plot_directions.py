@@ -12,9 +12,9 @@ What differs between flows of images is which directions they look along.
 # the directions of a step do not disturb one another.
 
 import matplotlib.pyplot as plt
-import numpy as np
 import torch
 
+from sliceflow._random import Draw, Random
 from sliceflow.projections import Local, Sphere
 
 shape, like = (1, 28, 28), torch.zeros(784, 1)
@@ -26,7 +26,7 @@ laws = {
 }
 figure, axes = plt.subplots(len(laws), 6, figsize=(8, 5.6))
 for row, (name, law) in zip(axes, laws.items(), strict=True):
-    A = law.draw(np.random.default_rng(0), len(row), like)
+    A = law.draw(Random(0, Draw.DIRECTIONS), len(row), like)
     images = A.lift(torch.eye(len(row))).T.reshape(-1, 28, 28)
     for axis, image in zip(row, images, strict=True):
         axis.imshow(image, cmap="gray")
