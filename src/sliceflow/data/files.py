@@ -132,6 +132,7 @@ class Packaged:
                 ):
                     shutil.copyfileobj(member, file)
                     self._check(file, path)
+            return path
         with path.open("rb") as file:
             self._check(file, path)
         return path

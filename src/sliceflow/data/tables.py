@@ -44,10 +44,7 @@ class Table:
 
     def column(self, name: str) -> np.ndarray:
         """Return one column, as integers, floats or strings."""
-        words = self._words(name)
-        for row, word in enumerate(words):
-            if is_missing(word):
-                self._refuse(name, row, "no value", "fill it in")
+        words = self._present(name)
         is_code = any(re.fullmatch(r"0\d+", word) for word in words)  # such as 00501
         return np.array(words) if is_code else _typed(words)
 
@@ -68,14 +65,21 @@ class Table:
         words: list[str] = self.columns[name].tolist()
         return [word.strip() for word in words]
 
+    def _present(self, name: str) -> list[str]:
+        """Return the words of a column in which no value is missing."""
+        words = self._words(name)
+        for row, word in enumerate(words):
+            if is_missing(word):
+                self._refuse(name, row, "no value", "fill it in")
+        return words
+
     def _is_numeric(self, name: str) -> bool:
         words = [word for word in self._words(name) if not is_missing(word)]
         return len(words) > 0 and _typed(words).dtype.kind != "U"
 
     def _numbers(self, name: str) -> np.ndarray:
         """Return a column of numbers, if floats hold them exactly."""
-        self.column(name)  # in which no value is missing
-        column = _typed(self._words(name))
+        column = _typed(self._present(name))
         if column.dtype.kind == "U" or not (np.abs(column.astype(float)) < EXACT).all():
             self._check_numbers(name)
         return column
