@@ -9,7 +9,7 @@ from statistics import median
 import torch
 import torch.distributed as dist
 
-from sliceflow.distributed import group
+from sliceflow.distributed import distributed_group
 from sliceflow.speed import seconds
 
 MANY = 2**20
@@ -39,7 +39,7 @@ def short_message() -> float:
 
 
 if __name__ == "__main__":
-    ranks = group()
+    ranks = distributed_group(None)
     short, long = short_message(), long_message()
     if ranks.rank == 0:
         print(json.dumps({"message": short, "byte": long / (4 * MANY)}))

@@ -14,8 +14,9 @@ import numpy as np
 import torch
 
 from benchmarks.forecasts import numbers
-from sliceflow import Plan, SlicedFlow, Stage, State, save
+from sliceflow import Plan, SlicedFlow, Stage, State
 from sliceflow.data import load
+from sliceflow.distributed import TorchDistributed
 
 SCHEDULES = {
     "mnist": [Stage(6, 7), Stage(6, 14, 7), Stage(8, 28, 7)],
@@ -38,12 +39,13 @@ class Watch:
     """A callback that takes the time of steps, and counts bytes: merged, and by the network."""
 
     def __init__(self, plan: Plan) -> None:
+        assert isinstance(plan.flow.group, TorchDistributed)
         self.group = plan.flow.group
         self.moments: list[tuple[float, int, int]] = []
 
     def __call__(self, state: State) -> None:
         """Note a step."""
-        self.moments.append((perf_counter(), getattr(self.group, "sent", 0), through_network()))
+        self.moments.append((perf_counter(), self.group.bytes_sent, through_network()))
 
     def told(self) -> dict[str, list[float]]:
         """Return seconds and bytes of each step but the first."""
@@ -59,12 +61,12 @@ def through_network() -> int:
 
 def digest(plan: Plan, state: State) -> str:
     """Return a sum of all particles, and of the model."""
-    own = [hashlib.sha256(x.contiguous().numpy()).digest() for x in state.swarms[:-1]]
+    own = [hashlib.sha256(x.contiguous().numpy()).digest() for x in state.shards]
     everyones = plan.flow.group.gather([torch.tensor(list(sum)) for sum in own])
     total = hashlib.sha256(torch.stack(everyones).numpy())
     if (model := plan.model(state)) is not None:
         with tempfile.TemporaryDirectory() as folder:
-            save(model, Path(folder, "model.zip"))
+            model.save(Path(folder, "model.zip"))
             total.update(Path(folder, "model.zip").read_bytes())
     return total.hexdigest()
 
@@ -76,9 +78,8 @@ def main(options: dict) -> None:
     plan = SlicedFlow(
         schedule=SCHEDULES[data],
         n_particles=options.get("particles", 10_000),
-        shards=options.get("shards", 64),
         random_state=0,
-    ).plan(x, y)
+    ).plan(x, y, distributed=True, shards=options.get("shards", 64))
     watch = Watch(plan)
     state = plan.run([watch], options.get("checkpoints"), options.get("minutes", 10))
     total = digest(plan, state)

@@ -19,7 +19,7 @@ LIBRARIES = ("numpy", "numba", "torch", "sliceflow")
 def digest(path: str) -> str:
     """Return a sum of samples of a model, of all its classes."""
     model = load(path)
-    y = None if model.classes is None else np.resize(model.classes, 300)
+    y = None if model.codec.classes is None else np.resize(model.codec.classes, 300)
     return hashlib.sha256(model.sample(300, y, random_state=0).tobytes()).hexdigest()
 
 

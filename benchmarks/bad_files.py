@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks._mutations import MAY_LOAD, spoil
 from benchmarks.ledger import Figure
-from sliceflow import FileError, SlicedFlow, load, save
+from sliceflow import FileError, SlicedFlow, load
 from sliceflow._memory import forget_peak, peak_memory
 
 TRIED = 10_000
@@ -21,7 +21,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         good, bad = Path(folder, "good.zip"), Path(folder, "bad.zip")
-        save(small_model(), good)
+        small_model().save(good)
         for _ in range(tried):
             way = spoil(rng, good, bad)
             forget_peak()

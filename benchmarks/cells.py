@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import torch
 
 from benchmarks.ledger import Figure
-from sliceflow import ArrayTarget, Fast, Flow, Noise, Unconditional
+from sliceflow import ArrayTarget, Fast, Flow, Noise, Spec
 from sliceflow.data import load
 from sliceflow.metrics import sliced_wasserstein
 from sliceflow.schedules import Preset, pyramid
@@ -20,14 +20,9 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     noise = torch.rand(levels.shape, generator=torch.Generator().manual_seed(0))
     data, unseen = ((levels + noise) / 128 - 1).split([50_000, 10_000], dim=1)
     for cells in (128, 512, 2048):
-        flow = Flow(
-            [ArrayTarget(data.contiguous(), 25_000)],
-            Unconditional(),
-            SHAPE,
-            pyramid(SHAPE, Preset(60 // shrink, 30 // shrink, 10 // shrink)),
-            Fast(cells),
-            initial=Noise(0.1),
-        )
+        schedule = pyramid(SHAPE, Preset(60 // shrink, 30 // shrink, 10 // shrink))
+        spec = Spec(SHAPE, schedule, engine=Fast(cells))
+        flow = Flow(spec, [ArrayTarget(data.contiguous(), 25_000)], Noise(0.1))
         distance = sliced_wasserstein(flow.run(flow.start(M)).particles.T, unseen.T)
         about = f"sliced distance of digits to unseen ones, B = {cells}"
         yield Figure(f"cells.mnist.{cells}", distance, "", about)

@@ -9,8 +9,8 @@ import scipy.optimize
 import torch
 
 from benchmarks.ledger import Figure
-from sliceflow import ArrayTarget, Fast, Flow, Stage, Unconditional
-from sliceflow.speed import seconds
+from sliceflow import ArrayTarget, Fast, Flow, Spec, Stage
+from sliceflow.speed import one_step, seconds
 
 
 class Size(NamedTuple):
@@ -81,7 +81,7 @@ def step_time(size: Size, repeats: int) -> float:
     """Return the seconds of a step."""
     shape = (size.c, size.k, size.k)
     target = ArrayTarget(torch.randn(size.c * size.k**2, size.n))
-    flow = Flow([target], Unconditional(), shape, (Stage(10**6, size.k, size.s),), Fast(size.b))
-    state = flow.start(size.m)
-    flow.step(state)
-    return median(seconds(lambda: flow.step(state)) for _ in range(3 * repeats))
+    spec = Spec(shape, (Stage(10**6, size.k, size.s),), engine=Fast(size.b))
+    step = one_step(Flow(spec, [target]), size.m)
+    step()
+    return median(seconds(step) for _ in range(3 * repeats))

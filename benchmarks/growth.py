@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from benchmarks.ledger import ROOT, Figure
-from sliceflow import ArrayTarget, Flow, Stage, Unconditional
+from sliceflow import ArrayTarget, Flow, Spec, Stage
 from sliceflow.distributed import VALUES
 from sliceflow.speed import seconds
 
@@ -58,7 +58,7 @@ def stage_seconds(size: dict[str, int], repeats: int, shrink: int) -> float:
     """Return the time of a stage, with entering and leaving its level."""
     side, m, n = size["side"], size["m"] // shrink, size["n"] // shrink
     target, stage = ArrayTarget(torch.randn(side * side, n)), Stage(STEPS, size["k"], PATCH)
-    flow = Flow([target], Unconditional(), (1, side, side), (stage,))
+    flow = Flow(Spec((1, side, side), (stage,)), [target])
     flow.run(flow.start(m))
     return median(seconds(partial(flow.run, flow.start(m))) for _ in range(repeats))
 

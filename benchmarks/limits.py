@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from benchmarks.ledger import Figure
-from sliceflow import ArrayTarget, Flow, Gaussian, Unconditional
-from sliceflow.data import Images, load, to_bytes
+from sliceflow import ArrayTarget, Codec, Flow, Gaussian, Spec
+from sliceflow.data import Images, load
 from sliceflow.pyramid import LanczosLevel
 from sliceflow.reproduce.fits import Judge
 from sliceflow.schedules import pyramid
@@ -18,12 +18,12 @@ M = 3000
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield FID of 3,000 images, between that of untouched ones and that of the flow alone."""
     train, test = load("cifar10")[: 50_000 // shrink**2], load("cifar10", "test")[: M // shrink**2]
-    judge, target = Judge(train), mirrored(train)
+    judge, target, codec = Judge(train), mirrored(train), Codec.fit(train.pixels)
 
     def fid(x: Tensor) -> float:
-        return judge.fid_of(to_bytes(x.numpy(), train.shape))
+        return judge.fid_of(codec.decode(x))
 
-    x, preset = torch.from_numpy(test.particles()), "standard" if shrink == 1 else "quick"
+    x, preset = codec.encode(test.pixels), "standard" if shrink == 1 else "quick"
     yield Figure("limits.real", fid(x), "", f"FID of {M:,} test images")
     flow = flow_above(0, target, train.shape, preset)
     alone = flow.run(flow.start(x.shape[1])).particles
@@ -49,7 +49,7 @@ def at_level(level: LanczosLevel, x: Tensor, flow: Flow) -> Iterator[tuple[str, 
 
 def mirrored(train: Images) -> ArrayTarget:
     """Return images and their mirror images as a target, in random order."""
-    data = torch.from_numpy(train.with_flips().particles())
+    data = Codec.fit(train.pixels).encode(train.with_flips().pixels)
     order = torch.randperm(data.shape[1], generator=torch.Generator().manual_seed(0))
     return ArrayTarget(data[:, order], 20_000, len(data))
 
@@ -57,4 +57,4 @@ def mirrored(train: Images) -> ArrayTarget:
 def flow_above(k: int, target: ArrayTarget, shape: tuple[int, ...], preset: str) -> Flow:
     """Return a flow with the stages above k×k, from a Gaussian."""
     schedule = tuple(stage for stage in pyramid(shape, preset) if (stage.resolution or 0) > k)
-    return Flow([target], Unconditional(), shape, schedule, initial=Gaussian())
+    return Flow(Spec(shape, schedule), [target], Gaussian())

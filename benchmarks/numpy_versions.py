@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.ledger import ROOT, Figure
-from sliceflow import Exact, FlowModel, SlicedFlow, Stage, save
+from sliceflow import Exact, Model, SlicedFlow, Stage
 
 TILES = [Stage(3, 4), Stage(3, 8, 4, band=4), Stage(3, 12, 4, band=(1, None), shared=True)]
 PATCHES = [Stage(3, 6, 3), Stage(3, 12, 5)]
@@ -30,7 +30,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         files = []
         for name, model in models().items():
             files.append(Path(folder, f"{name}.zip"))
-            save(model, files[-1])
+            model.save(files[-1])
         if shrink == 1:
             pythons = [fresh(Path(folder, numpy), numpy) for numpy in (oldest_numpy(), "numpy")]
         else:
@@ -43,14 +43,14 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     yield Figure("numpy_versions.sums", max(different), "", about)
 
 
-def models() -> dict[str, FlowModel]:
+def models() -> dict[str, Model]:
     """Return models of images by class and of tables, of both engines."""
     rng = np.random.default_rng(0)
     images, labels = rng.integers(256, size=(300, 3, 12, 12), dtype=np.uint8), np.arange(300) % 3
     table = rng.normal(size=(300, 4)) * [1, 10, 100, 1000]
     tiles = SlicedFlow(schedule=TILES, random_state=0)
     patches = SlicedFlow(schedule=PATCHES, engine=Exact(64), random_state=0)
-    noisy = SlicedFlow(schedule=20, engine=Exact(16), entropy=0.01, random_state=0)
+    noisy = SlicedFlow(schedule=20, engine=Exact(16, entropy=0.01), random_state=0)
     return {
         "images by class, Fast": tiles.fit(images, labels).model_,
         "images by class, Exact": patches.fit(images, labels).model_,

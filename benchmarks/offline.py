@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.ledger import Figure
-from sliceflow import FlowModel, SlicedFlow, load, save
+from sliceflow import Model, SlicedFlow, load
 from sliceflow.data import Images
 from sliceflow.data import load as load_images
 from sliceflow.reproduce.fits import PART, Judge, fit
@@ -31,11 +31,11 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
 
 
 @contextmanager
-def saved(model: FlowModel) -> Iterator[Path]:
+def saved(model: Model) -> Iterator[Path]:
     """Save a model to a file that is there for a while."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.zip")
-        save(model, path)
+        model.save(path)
         yield path
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partialmethod
+from unittest.mock import patch
 
 from benchmarks.ledger import Figure
 from benchmarks.offline import quick_fit, saved
-from sliceflow import FlowModel, Plan
-from sliceflow.flow import Precision
+from sliceflow import Model, Plan
 from sliceflow.reproduce.fits import PART, Judge
+from sliceflow.transport import KnotMap
 
 SAMPLES = 1000
 
@@ -23,7 +25,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     yield Figure("precision.batched", batched, "", f"FID of the fit's particles, {about}")
     for knots in (16, 32, 64, 128, 256) if shrink == 1 else (16,):
         for bits in (16, 32):
-            model = recorded(plan, Precision(knots, bits))
+            model = recorded(plan, knots, bits)
             what = (
                 f"{knots} knots of {bits} bits: FID of offline samples, {megabytes(model):.0f} MB"
             )
@@ -31,15 +33,16 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
             yield Figure(f"precision.{knots}.{bits}", value, "", f"{what}, {about}")
 
 
-def recorded(plan: Plan, precision: Precision) -> FlowModel:
+def recorded(plan: Plan, knots: int, bits: int) -> Model:
     """Run a fit once more, and record it."""
-    plan = replace(plan, flow=replace(plan.flow, precision=precision))
-    model = plan.model(plan.run())
+    plan = replace(plan, flow=replace(plan.flow, knots=knots))
+    with patch.object(KnotMap, "packed", partialmethod(KnotMap.packed, bits)):
+        model = plan.model(plan.run())
     assert model is not None
     return model
 
 
-def megabytes(model: FlowModel) -> float:
+def megabytes(model: Model) -> float:
     """Return the size of the model's file."""
     with saved(model) as path:
         return path.stat().st_size / 1e6

@@ -12,9 +12,9 @@ import torch
 
 from benchmarks.ledger import Figure
 from benchmarks.offline import quick_fit, saved
-from sliceflow import FlowModel, load
+from sliceflow import Model, load
 from sliceflow._random import Draw, Random
-from sliceflow.course import State
+from sliceflow.loop import State
 from sliceflow.speed import seconds
 
 MANY = 1000
@@ -47,7 +47,7 @@ print(time.perf_counter() - started)
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def speed(name: str, model: FlowModel, y: np.ndarray | None, repeats: int) -> Iterator[Figure]:
+def speed(name: str, model: Model, y: np.ndarray | None, repeats: int) -> Iterator[Figure]:
     """Yield samples a second, and the time of sampling to that of its matrix products."""
     y = None if y is None else np.resize(y, MANY)
     model.sample(MANY, y)  # compile
@@ -60,14 +60,14 @@ def speed(name: str, model: FlowModel, y: np.ndarray | None, repeats: int) -> It
     yield Figure(f"sample.bare_ratio.{name}", ratio, "", about)
 
 
-def products(model: FlowModel) -> Callable[[], None]:
+def products(model: Model) -> Callable[[], None]:
     """Return the matrix products of all steps alone: to the directions, and back."""
     stages = []
-    for number, stage in enumerate(model.schedule):
+    for number, stage in enumerate(model.spec.schedule):
         state = State([torch.empty(1, 1)], [], stage=number)
-        law = model.setting(state).law
-        p = len(law.basis.draw(Random(0, Draw.DIRECTIONS)))
-        h, _ = model.engine.maps(replace(stage, shared=False), model.shape)
+        basis = model.prepare(state).directions.basis
+        p = len(basis.draw(Random(0, Draw.DIRECTIONS)))
+        h, _ = model.spec.engine.maps(replace(stage, shared=False), model.shape)
         x = torch.randn(h // p, p, MANY)
         stages.append((stage.steps, torch.randn(h // p, p, p), x, *map(torch.empty_like, (x, x))))
 

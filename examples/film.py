@@ -8,23 +8,21 @@ Draws `film.gif` and `evolution.png`, in half a minute on two cores.
 import argparse
 from pathlib import Path
 
-import torch
-
-from sliceflow import ArrayTarget, Flow, Noise, Unconditional, viz
-from sliceflow.data import load, to_bytes
+from sliceflow import ArrayTarget, Codec, Flow, Noise, Spec, viz
+from sliceflow.data import load
 from sliceflow.schedules import pyramid
 
 
 class Camera:
     """A callback that takes a picture whenever a stage ends."""
 
-    def __init__(self, shape, n):
-        self.shape, self.n, self.frames = shape, n, []
+    def __init__(self, codec, n):
+        self.codec, self.n, self.frames = codec, n, []
 
     def __call__(self, state):
         """Take one, at the end of a stage, when particles are up to date."""
         if state.step == 0:
-            self.frames.append(to_bytes(state.particles[:, : self.n].numpy(), self.shape))
+            self.frames.append(self.codec.decode(state.particles[:, : self.n]))
 
 
 def main():
@@ -37,11 +35,10 @@ def main():
     parser.add_argument("--particles", type=int, default=5000)
     options = parser.parse_args()
     digits = load("mnist", folder=options.data_dir)
-    z = torch.from_numpy(digits.particles())
-    target = ArrayTarget(z, batch_size=20_000, n_pixels=len(z))
-    schedule = pyramid(digits.shape, "quick")
-    flow = Flow([target], Unconditional(), digits.shape, schedule, initial=Noise(0.1))
-    camera, state = Camera(digits.shape, 64), flow.start(options.particles)
+    codec = Codec.fit(digits.pixels)
+    target = ArrayTarget(codec.encode(digits.pixels), 20_000, codec.n_pixels)
+    flow = Flow(Spec(digits.shape, pyramid(digits.shape, "quick")), [target], Noise(0.1))
+    camera, state = Camera(codec, 64), flow.start(options.particles)
     camera(state)
     flow.run(state, [camera])
     viz.save_gif(camera.frames, options.out_dir / "film.gif")

@@ -34,8 +34,7 @@ def main():
         schedule=options.preset,
         batch_size=20_000,
         random_state=options.seed,
-        verbose=True,
-    ).fit(digits.pixels)
+    ).fit(digits.pixels, verbose=True)
     viz.draw(viz.grid(model.particles_[:100], columns=10)).save(options.out)
     print(f"{options.out} shows some of {len(model.particles_)} digits")
 

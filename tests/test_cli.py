@@ -17,7 +17,7 @@ from own_data import make_photos, make_table
 from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from sliceflow import SlicedFlow, Stage, load, save
+from sliceflow import SlicedFlow, Stage, load
 from sliceflow.archive import write
 from sliceflow.cli import COMMANDS, main
 from sliceflow.cli.files import folder_name, save_samples
@@ -210,7 +210,7 @@ def test_a_mask_is_white_where_pixels_are_given(place):
     mask[:3] = 255
     Image.fromarray(mask).save("mask.png")
     main(["fit", "photos", "--condition", "mask.png", "--out", "runs/mask", *SHORT])
-    given = load("runs/mask/model.zip").condition.mask.reshape(3, 12, 10)
+    given = load("runs/mask/model.zip").codec.condition.mask.reshape(3, 12, 10)
     assert given[:, :3].all()
     assert not given[:, 3:].any()
 
@@ -282,7 +282,7 @@ def test_no_file_can_steer_the_terminal(tmp_path, capsys):
     data = np.random.default_rng(0).normal(size=(50, 2))
     model = SlicedFlow(schedule=1, random_state=0).fit(data, np.array(["Äpfel", EVIL] * 25)).model_
     path = tmp_path / "evil.zip"
-    save(model, path, about=f"A title\tof {EVIL}")
+    model.save(path, about=f"A title\tof {EVIL}")
     main(["info", str(path)])
     with pytest.raises(SystemExit):
         main(["sample", str(path), "--given", "none"])
@@ -368,8 +368,8 @@ def test_a_line_that_was_cut_off_is_written_anew(tmp_path):
 def test_rows_to_compare_are_of_all_the_data(shards):
     """Each shard gives as many, to both halves, and hardly a row comes twice."""
     data = np.arange(3000.0)[:, None]
-    plan = SlicedFlow(schedule=1, shards=shards, random_state=0).plan(data)
-    rows = plan.scaling.back(rows_to_compare(plan)).round()[0]
+    plan = SlicedFlow(schedule=1, random_state=0).plan(data, shards=shards)
+    rows = plan.codec.scaling.back(rows_to_compare(plan)).round()[0]
     assert len(rows) == 2000
     assert len(rows.unique()) > 1990
     for half in rows.split(1000):
@@ -438,7 +438,7 @@ def test_of_two_fits_that_begin_together_one_ends(place):
     assert sorted(process.returncode for process in both) == [0, 1]
     (line,) = "".join(told).splitlines()
     assert "another fit is writing" in line or "has ended" in line
-    assert load("runs/together/model.zip").classes.tolist() == ["a", "b"]
+    assert load("runs/together/model.zip").codec.classes.tolist() == ["a", "b"]
 
 
 def test_a_fit_that_fails_at_once_leaves_no_folder(tmp_path, monkeypatch, capsys):
@@ -581,9 +581,9 @@ def test_an_attempt_after_one_that_had_ended(place, monkeypatch):
 def test_a_stream(place):
     """The images of a folder, by their classes or without, and a part of them given."""
     main(["fit", "photos", "--stream", "--condition", "label", "--out", "runs/streamed", *SHORT])
-    assert set(load("runs/streamed/model.zip").classes) == {"bright", "dark"}
+    assert set(load("runs/streamed/model.zip").codec.classes) == {"bright", "dark"}
     main(["fit", "photos", "--stream", "--out", "runs/whole", *SHORT])
-    assert load("runs/whole/model.zip").classes is None
+    assert load("runs/whole/model.zip").codec.classes is None
     main(["fit", "photos", "--stream", "--condition", "left", "--out", "runs/part", *SHORT])
     assert Path("runs/part/samples.png").exists()
 

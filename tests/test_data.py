@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sliceflow.data import Images, data_folder, load, to_bytes
+from sliceflow.data import Images, data_folder, load
 from sliceflow.data.cifar import PARTS, read_python
 from sliceflow.data.files import Packaged, Source
 from sliceflow.data.idx import read_idx
@@ -210,15 +210,6 @@ def test_flips():
     assert (both.pixels[:4] == images.pixels).all()
     assert (both[4:].pixels[..., ::-1] == images.pixels).all()
     assert both.labels.tolist() == [0, 1, 2, 3, 0, 1, 2, 3]
-
-
-def test_brightness_and_back():
-    images = Images(np.arange(256, dtype=np.uint8).reshape(4, 1, 8, 8))
-    particles = images.particles()
-    assert particles.shape == (64, 4)
-    assert (particles[0, 0], particles[-1, -1]) == (1 / 256 - 1, 1 - 1 / 256)
-    assert (to_bytes(particles, images.shape) == images.pixels).all()
-    assert to_bytes(np.array([[-9.0, 9.0]]), (1, 1, 1)).ravel().tolist() == [0, 255]
 
 
 @pytest.fixture

@@ -47,20 +47,19 @@ def test_threads_do_not_matter(kind, threads):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("processes", "threads", "entropy"), [(1, 2, 0), (2, 1, 0.01), (3, 2, 0)])
-def test_processes_do_not_matter(kind, processes, threads, entropy):
-    alone = digest(*fitted(kind, entropy=float(entropy)))
-    assert run(processes, kind, entropy, threads=threads) == alone
+@pytest.mark.parametrize(("processes", "threads"), [(1, 2), (2, 1), (3, 2)])
+def test_processes_do_not_matter(kind, processes, threads):
+    assert run(processes, kind, threads=threads) == digest(*fitted(kind))
 
 
 @pytest.mark.slow
 def test_another_number_of_processes_goes_on(tmp_path):
     whole = digest(*fitted("images"))
-    assert run(3, "images", 0, tmp_path) == whole
+    assert run(3, "images", tmp_path) == whole
     last = max(path.name[:20] for path in tmp_path.iterdir())
     for path in tmp_path.glob(f"{last}*"):
         path.unlink()  # go on from the one before it
-    assert run(2, "images", 0, tmp_path) == whole
+    assert run(2, "images", tmp_path) == whole
     plan, state = fitted("images", tmp_path)
     assert digest(plan, state) == whole
 
@@ -76,7 +75,7 @@ def workers_of(process, folder):
 
 @pytest.mark.slow
 def test_a_killed_process_is_started_again(tmp_path):
-    process = started(3, "table", 0, tmp_path)
+    process = started(3, "table", tmp_path)
     os.kill(workers_of(process, tmp_path)[1], signal.SIGKILL)
     answer, _ = process.communicate(timeout=300)
     assert answer.strip() == digest(*fitted("table"))
@@ -85,7 +84,7 @@ def test_a_killed_process_is_started_again(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells children of their parent")
 def test_processes_end_with_their_launcher(tmp_path):
-    process = started(2, "table", 0, tmp_path)
+    process = started(2, "table", tmp_path)
     assert len(workers_of(process, tmp_path)) == 2
     process.kill()
     answer, _ = process.communicate(timeout=60)  # which they have open too, and leave empty
@@ -132,11 +131,11 @@ def test_a_wrong_use_ends_a_launch_at_once():
 
 
 FAILING = """
-from sliceflow.distributed import group
-everyone = group()
+from sliceflow.distributed import distributed_group
+everyone = distributed_group(None)
 if everyone.rank == 1:
     raise ValueError("of the second process")
-everyone.most(0)
+everyone.all_max(0)
 """
 
 
@@ -154,13 +153,13 @@ def test_an_error_of_one_process_is_printed_once(tmp_path):
 KILLED_ONCE = """
 import os, signal, sys
 from pathlib import Path
-from sliceflow.distributed import group
-everyone = group()
-everyone.most(0)
+from sliceflow.distributed import distributed_group
+everyone = distributed_group(None)
+everyone.all_max(0)
 if everyone.rank == 1 and not Path("killed").exists():
     Path("killed").touch()
     os.kill(os.getpid(), signal.SIGKILL)
-everyone.most(0)
+everyone.all_max(0)
 if everyone.rank == 0:
     Path("arguments").write_text(" ".join(sys.argv[1:]))
 """

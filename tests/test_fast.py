@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import scipy.stats
 import torch
+from flows import do_steps, flow_of
 from test_flow import CONDITIONS, bits, make
 
 from sliceflow import SlicedFlow, distributed
 from sliceflow._random import Draw, Key, Random
 from sliceflow._threads import parallel
-from sliceflow.conditions import Label, Unconditional
+from sliceflow.conditions import Label
 from sliceflow.engines import Fast
-from sliceflow.flow import Flow
 from sliceflow.metrics import sliced_wasserstein
 from sliceflow.schedules import Stage, pyramid
 from sliceflow.starts import Gaussian, Noise
@@ -36,11 +36,8 @@ SCHEDULE = (
 class ExactMaps(Fast):
     """Fast, but with maps from sorted values."""
 
-    def displace(self, z, offline, p, q, knots=None):
-        T = SortedMap.between(p.z, q.z)
-        for values in [z, *offline]:
-            T.move(values)
-        yield from ()
+    def displace(self, z, p, q, knots=None):
+        SortedMap.between(p.z, q.z).move(z)
 
 
 def images(n, seed=0):
@@ -55,13 +52,7 @@ def image_flow(condition="none", schedule=SCHEDULE, n=1500, **settings):
     condition, data = make(condition, D, n, np.random.default_rng(0), xi=10.0)
     data = data.float()
     data[:D] = images(n)
-    return Flow([ArrayTarget(data)], condition, SHAPE, schedule, **settings)
-
-
-def first_directions(flow, state):
-    """Return the directions of the first step."""
-    law = flow.setting(state).law
-    return flow.engine.draw(law, Random(flow.seed, Draw.DIRECTIONS), state.particles)
+    return flow_of([ArrayTarget(data)], SHAPE, schedule, condition, **settings)
 
 
 @pytest.mark.parametrize("stage", [Stage(1, 12, 5), Stage(1, 12, 4, band=3), Stage(1, 8, 3)])
@@ -69,8 +60,9 @@ def test_a_step_matches_every_marginal(stage):
     """Two-sample Kolmogorov-Smirnov, below its 1 % critical value along every direction."""
     flow = image_flow(schedule=(stage, Stage(1)), n=4000)
     state = flow.start(2000)
-    A, level = first_directions(flow, state), flow.setting(state).level
-    flow.step(state)
+    context = flow.begin_stage(state)
+    A, level = flow.directions(context, state, state.particles), context.level
+    do_steps(flow, state, 1)
     u, w = level.enter(state.particles), level.enter(flow.targets[0].z)
     critical = 1.628 * (1 / 2000 + 1 / 4000) ** 0.5
     for theta in A.blocks(4000):
@@ -106,7 +98,7 @@ def test_same_bits_for_any_threads_and_chunks(condition, values, monkeypatch):
 @pytest.mark.parametrize("stage", [Stage(1, 28, 7), Stage(1, 7), Stage(1), Stage(1, 28, 14)])
 def test_same_bits_for_any_threads_and_chunks_at_image_size(stage, monkeypatch):
     data = torch.randn(784, 3000, generator=torch.Generator().manual_seed(0))
-    flow = Flow([ArrayTarget(data)], Unconditional(), (1, 28, 28), (stage,))
+    flow = flow_of([ArrayTarget(data)], (1, 28, 28), (stage,))
     results = []
     for threads, values in [(1, 1), (2, 2**16), (2, 2**30)]:
         torch.set_num_threads(threads)
@@ -127,53 +119,28 @@ def test_same_bits_of_a_gaussian_start_for_any_threads():
 @pytest.mark.parametrize("steps", range(1, 9))
 def test_a_stopped_flow_goes_on_with_the_same_bits(condition, steps):
     flow = image_flow(condition)
-    whole, state = bits(flow, 300), flow.start(300)
-    for _ in range(steps):
-        flow.step(state)
-    inner = None if state.inner is None else [u.clone() for u in state.inner]
-    saved = replace(state, swarms=[x.clone() for x in state.swarms], inner=inner)
+    whole, state = bits(flow, 300), do_steps(flow, flow.start(300), steps)
+    at_level = None if state.coordinates is None else [u.clone() for u in state.coordinates]
+    saved = replace(state, shards=[x.clone() for x in state.shards], coordinates=at_level)
     assert torch.equal(image_flow(condition).run(saved).particles, whole)
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_frozen_coordinates_stay_bit_equal(condition):
-    flow = image_flow(condition, entropy=0.001 * (condition == "columns"))
-    state = flow.start(200, flow.targets[0].z[:, :50])
+    flow = image_flow(condition)
+    state = flow.start(200)
     frozen = torch.ones(len(state.particles), dtype=torch.bool)
-    frozen[flow.condition.free] = False
-    before = [x[frozen].clone() for x in (state.particles, state.offline)]
-    flow.run(state)
-    for x, y in zip((state.particles, state.offline), before, strict=True):
-        assert torch.equal(x[frozen].view(torch.int32), y.view(torch.int32))
-
-
-@pytest.mark.parametrize("condition", CONDITIONS)
-def test_offline_particles_ride_along(condition):
-    """They do not disturb, and in a step twins of particles move as these do, about."""
-    flow = image_flow(condition, schedule=(Stage(1, 12, 3),))
-    state = flow.start(1500)
-    start, state.swarms[1] = state.particles.clone(), state.particles.clone()
-    flow.run(state)
-    assert torch.equal(state.particles, bits(flow, 1500))
-    way, apart = ((state.particles - x).square().mean().sqrt() for x in (start, state.offline))
-    assert 0 < apart < 0.5 * way
-
-
-def test_settling_shows_the_particles_in_the_middle_of_a_stage():
-    flow = image_flow(schedule=(Stage(2, 4, 4),))
-    state = flow.start(300)
-    before = state.particles.clone()
-    flow.step(state)
-    assert torch.equal(state.particles, before)
-    flow.settle(state)
-    assert not torch.equal(state.particles, before)
+    frozen[flow.spec.condition.free] = False
+    before = state.particles[frozen].clone()
+    x = flow.run(state).particles
+    assert torch.equal(x[frozen].view(torch.int32), before.view(torch.int32))
 
 
 def test_what_a_level_does_not_see_stays():
     """A coarse stage moves particles within its level, and no finer detail."""
     flow = image_flow(schedule=(Stage(3, 4, 2),))
     state = flow.start(300)
-    level, x = flow.setting(state).level, state.particles.clone()
+    level, x = flow.begin_stage(state).level, state.particles.clone()
     flow.run(state)
     detail = [z - level.leave(level.enter(z)) for z in (x, state.particles)]
     torch.testing.assert_close(*detail, atol=1e-5, rtol=0)
@@ -207,7 +174,7 @@ def test_images_arrive():
 def test_tables_arrive(d):
     """A table is one tile of all its columns: here positive ones."""
     data = torch.randn(d, 2000, generator=torch.Generator().manual_seed(0)).abs() * 2
-    moved = bits(Flow([ArrayTarget(data)], Unconditional(), (d,), (Stage(60),)), 1000)
+    moved = bits(flow_of([ArrayTarget(data)], (d,), (Stage(60),)), 1000)
     torch.testing.assert_close(moved.mean(dim=1), data.mean(dim=1), atol=0.1, rtol=0)
     assert (moved < -0.2).float().mean() < 0.02
 
@@ -223,13 +190,9 @@ def test_parts_of_the_data_are_all_as_large_and_all_drawn():
 def test_a_stage_at_a_resolution_keeps_its_part(stage, n_parts):
     data = torch.ones(4, 100)
     data[:, 50:] = -1
-    flow, seen = (
-        Flow([ArrayTarget(data, batch_size=50)], Unconditional(), (1, 2, 2), (stage,)),
-        set(),
-    )
+    flow, seen = flow_of([ArrayTarget(data, batch_size=50)], (1, 2, 2), (stage,)), set()
 
     def look(state):
-        flow.settle(state)
         seen.add(int(state.particles.mean().sign()))
 
     flow.run(flow.start(50), [look])
@@ -251,7 +214,7 @@ def test_labels_are_kept():
     y = torch.arange(3000) % 2
     x = torch.randn(2, 3000, generator=rng) + 6 * y
     label = Label(2, 10.0)
-    flow = Flow([ArrayTarget(label.join(x, y))], label, (2,), (Stage(60),))
+    flow = flow_of([ArrayTarget(label.join(x, y))], (2,), (Stage(60),), label)
     moved, classes = label.split(flow.run(flow.start(3000)).particles)
     wrong = (moved.mean(dim=0) > 3) != (classes == 1)
     assert wrong.float().mean() < 0.005
@@ -260,18 +223,14 @@ def test_labels_are_kept():
 def test_a_gaussian_start_of_coordinates_that_follow_others():
     rng = torch.Generator().manual_seed(0)
     data = torch.randn(64, 8, generator=rng) @ torch.randn(8, 3000, generator=rng)
-    x = (
-        Flow([ArrayTarget(data)], Unconditional(), (64,), (), initial=Gaussian())
-        .start(3000)
-        .particles
-    )
+    x = flow_of([ArrayTarget(data)], (64,), (), initial=Gaussian()).start(3000).particles
     torch.testing.assert_close(x.cov(), data.cov(), atol=2.5, rtol=0.1)
 
 
 def test_a_gaussian_start_of_fewer_rows_than_coordinates_keeps_no_row():
     """Its covariance is the data's; its root is no larger than the data, and another matrix."""
     data = torch.randn(300, 40, generator=torch.Generator().manual_seed(0))
-    flow = Flow([ArrayTarget(data)], Unconditional(), (300,), (), initial=Gaussian())
+    flow = flow_of([ArrayTarget(data)], (300,), (), initial=Gaussian())
     (factor,) = flow.sampler.factors
     assert factor.shape == (300, 40)
     torch.testing.assert_close(factor @ factor.T, data.cov(correction=0), atol=1e-4, rtol=0)
@@ -283,9 +242,10 @@ def test_a_class_of_one_row_starts_as_all_data():
     label, x = Label(3, 10.0), torch.randn(2, 500, generator=torch.Generator().manual_seed(0))
     y = torch.zeros(500, dtype=torch.long)
     y[0] = 2
-    flow = Flow([ArrayTarget(label.join(x, y))], label, (2,), (), initial=Gaussian())
-    offline = flow.start(10, label.join(torch.zeros(2, 400), torch.full((400,), 2))).offline
-    assert offline[:2].std(dim=1).sub(1).abs().amax() < 0.2
+    flow = flow_of([ArrayTarget(label.join(x, y))], (2,), (), label, initial=Gaussian())
+    of_that_class = label.join(torch.zeros(2, 400), torch.full((400,), 2))
+    start = flow.sampler(Random(0, Draw.START), of_that_class)
+    assert start.std(dim=1).sub(1).abs().amax() < 0.2
 
 
 @pytest.mark.parametrize("shape", [(1, 4, 8), (2, 5, 3)])

@@ -10,13 +10,13 @@ import numpy as np
 import oracles
 import pytest
 import torch
+from flows import do_steps, flow_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sliceflow._random import Draw, Random
 from sliceflow.conditions import Columns, Label, Observed, Unconditional
 from sliceflow.engines import Exact, chunk_size
-from sliceflow.flow import Flow
 from sliceflow.projections import BLOCK
 from sliceflow.schedules import Stage
 from sliceflow.targets import ArrayTarget
@@ -86,7 +86,7 @@ def test_algorithm_1(condition, ties, d, m, n, h, xi, eta, seed, steps, dtype):
     rng = np.random.default_rng(seed)
     condition, data = make(condition, d, n, rng, xi, ties)
     data = data.to(dtype)
-    flow = Flow([ArrayTarget(data)], condition, (d,), (Stage(steps),), Exact(h, eta), seed=seed)
+    flow = flow_of([ArrayTarget(data)], (d,), (Stage(steps),), condition, Exact(h, eta), seed)
     state = flow.start(m)
     if ties:
         state.particles[:, m // 2 :] = state.particles[:, : m - m // 2].clone()
@@ -109,16 +109,8 @@ def test_algorithm_2(seed, steps, dtype):
     d, h, m, n = rng.integers(1, 6), rng.integers(1, 8), *rng.integers(2, 25, size=2)
     lam, eta = rng.uniform(0, 0.1), rng.uniform(0.1, 2)
     data = torch.from_numpy(rng.standard_normal((d, n))).to(dtype)
-    flow = Flow(
-        [ArrayTarget(data)],
-        Unconditional(),
-        (int(d),),
-        (Stage(steps),),
-        Exact(int(h), eta),
-        entropy=lam,
-        fixed_directions=True,
-        seed=seed,
-    )
+    engine = Exact(int(h), eta, entropy=lam, fixed_directions=True)
+    flow = flow_of([ArrayTarget(data)], (int(d),), (Stage(steps),), engine=engine, seed=seed)
     state = flow.start(int(m))
     noise = [Random(seed, Draw.NOISE, 0, k).normal((m, d))
              for k in range(steps)]  # fmt: skip
@@ -137,14 +129,16 @@ def test_algorithm_1_with_local_directions(seed):
     shape, m, n = (2, 6, 6), 12, 9
     condition, data = make(CONDITIONS[seed % 4], 72, n, rng, xi=3.0)
     schedule = (Stage(1, 2), Stage(1, 4, 3), Stage(1, 6, 3))
-    flow = Flow([ArrayTarget(data)], condition, shape, schedule, Exact(5, 5.0), seed=seed)
+    flow = flow_of([ArrayTarget(data)], shape, schedule, condition, Exact(5, 5.0), seed)
     state = flow.start(m)
     X, Y = np.split(state.particles.T.numpy().copy(), [72], axis=1)
     x, y = np.split(data.T.numpy(), [72], axis=1)
     for number, stage in enumerate(schedule):
-        rng = Random(seed, Draw.DIRECTIONS, number)
-        A = flow.engine.directions(stage, shape, condition, None).draw(rng, 5, data)
-        thetas = A.lift(torch.eye(5, dtype=torch.float64)).T.numpy()[None]  # [θ_x, ξ θ_y]
+        rng, engine = Random(seed, Draw.DIRECTIONS, number), flow.spec.engine
+        A = engine.directions(stage, shape, condition, None).draw(rng, data)
+        level = engine.level(stage, shape, data)
+        lifted = level.leave(A.lift(torch.eye(5, dtype=torch.float64)))
+        thetas = lifted.T.numpy()[None]  # [θ_x, ξ θ_y]
         if isinstance(condition, Observed):
             X = oracles.inpaint(X, condition.mask.numpy(), x, thetas, 5)
         else:
@@ -156,11 +150,11 @@ def small_flow(condition="none", seed=0, **settings):
     """Return a flow of float32 tables, and its number of coordinates."""
     condition, data = make(condition, 4, 40, np.random.default_rng(seed), xi=5.0)
     settings = {"engine": Exact(3 * BLOCK + 5), "schedule": (Stage(2), Stage(1)), **settings}
-    return Flow([ArrayTarget(data.float())], condition, (4,), seed=seed, **settings)
+    return flow_of([ArrayTarget(data.float())], (4,), condition=condition, seed=seed, **settings)
 
 
-def bits(flow, m=30, offline=None):
-    return flow.run(flow.start(m, offline)).particles
+def bits(flow, m=30):
+    return flow.run(flow.start(m)).particles
 
 
 @given(
@@ -169,16 +163,14 @@ def bits(flow, m=30, offline=None):
     entropy=st.sampled_from([0.0, 0.1]),
 )
 def test_frozen_coordinates_stay_bit_equal(condition, seed, entropy):
-    flow = small_flow(condition, seed, entropy=entropy, engine=Exact(3))
-    state = flow.start(10, flow.targets[0].z[:, :5])
+    flow = small_flow(condition, seed, engine=Exact(3, entropy=entropy))
+    state = flow.start(10)
     frozen = torch.ones(len(state.particles), dtype=torch.bool)
-    frozen[flow.condition.free] = False
-    before = [x[frozen].clone() for x in (state.particles, state.offline)]
-    moved = state.particles.clone()
-    flow.run(state)
-    for x, y in zip((state.particles, state.offline), before, strict=True):
-        assert torch.equal(x[frozen].view(torch.int32), y.view(torch.int32))
-    assert not torch.equal(state.particles, moved)
+    frozen[flow.spec.condition.free] = False
+    before = state.particles.clone()
+    x = flow.run(state).particles
+    assert torch.equal(x[frozen].view(torch.int32), before[frozen].view(torch.int32))
+    assert not torch.equal(x, before)
 
 
 @given(
@@ -204,7 +196,7 @@ def test_same_bits_for_any_threads_and_chunks_at_image_size(stage):
     for threads, memory in [(1, 1), (2, 2**22), (2, 2**30)]:
         torch.set_num_threads(threads)
         engine = Exact(300, memory=memory)
-        flow = Flow([ArrayTarget(data)], Unconditional(), (1, 28, 28), (stage,), engine)
+        flow = flow_of([ArrayTarget(data)], (1, 28, 28), (stage,), engine=engine)
         results.append(bits(flow, 2000))
     assert torch.equal(results[0], results[1])
     assert torch.equal(results[0], results[2])
@@ -212,67 +204,42 @@ def test_same_bits_for_any_threads_and_chunks_at_image_size(stage):
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_a_stopped_flow_goes_on_with_the_same_bits(condition):
-    settings = {"entropy": 0.01, "n_cdf": 20, "schedule": (Stage(3), Stage(2))}
+    engine = Exact(3 * BLOCK + 5, entropy=0.01, n_cdf=20)
+    settings = {"engine": engine, "schedule": (Stage(3), Stage(2))}
     flow = small_flow(condition, **settings)
     whole = bits(flow)
-    state = flow.start(30)
-    flow.step(state)
-    flow.step(state)
-    saved = replace(state, swarms=[x.clone() for x in state.swarms])
+    state = do_steps(flow, flow.start(30), 2)
+    saved = replace(state, shards=[x.clone() for x in state.shards])
     resumed = small_flow(condition, **settings).run(saved)
     assert torch.equal(resumed.particles, whole)
     assert (resumed.stage, resumed.step) == (2, 0)
 
 
-@pytest.mark.parametrize("condition", CONDITIONS)
-def test_offline_particles_do_not_disturb(condition):
-    flow = small_flow(condition, n_cdf=20, entropy=0.01)
-    assert torch.equal(bits(flow), bits(flow, offline=flow.targets[0].z[:, :7]))
-
-
-def test_an_offline_twin_moves_with_its_particle():
-    flow = small_flow("label")
-    state = flow.start(30)
-    state.swarms[1] = state.particles[:, :5].clone()
-    flow.run(state)
-    torch.testing.assert_close(state.offline, state.particles[:, :5])
-
-
-def test_offline_particles_depend_on_their_own_seed_and_index():
-    flow, other = small_flow("label"), small_flow("label", offline_seed=1)
-    y = flow.targets[0].z[:, :7]
-    few, many = flow.run(flow.start(30, y[:, :3])), flow.run(flow.start(30, y))
-    torch.testing.assert_close(few.offline, many.offline[:, :3])
-    assert not torch.equal(other.start(30, y).offline, flow.start(30, y).offline)
-
-
 @pytest.mark.parametrize("seed", range(10))
-def test_offline_particles_and_cdf_from_a_subset(seed):
-    """The oracle moves both kinds as one, and counts the particles that the flow draws."""
+def test_cdf_from_a_subset(seed):
+    """The oracle counts the particles that the flow draws."""
     rng = np.random.default_rng(seed)
     condition, data = make("columns", 3, 15, rng, xi=4.0)
-    flow = Flow(
-        [ArrayTarget(data)], condition, (3,), (Stage(4),), Exact(5, 1.5), n_cdf=8, seed=seed
-    )
-    state = flow.start(20, data[:, :6])
-    both = torch.cat([state.particles, state.offline], dim=1).T.numpy()
+    engine = Exact(5, 1.5, n_cdf=8)
+    flow = flow_of([ArrayTarget(data)], (3,), (Stage(4),), condition, engine, seed)
+    state = flow.start(20)
+    X, Y = np.split(state.particles.T.numpy().copy(), [3], axis=1)
     draws = [Random(seed, Draw.SUBSET, 0, k).subset(20, 8) for k in range(4)]
     x, y = np.split(data.T.numpy(), [3], axis=1)
-    thetas = directions(seed, 4, 5, 5)
-    theirs = oracles.cswf(both[:, :3], both[:, 3:], x, y, thetas, 4.0, 1.5, draws)
-    flow.run(state)
-    close(torch.cat([state.particles, state.offline], dim=1)[:3].T, theirs)
+    theirs = oracles.cswf(X, Y, x, y, directions(seed, 4, 5, 5), 4.0, 1.5, draws)
+    close(flow.run(state).particles[:3].T, theirs)
 
 
 def test_as_many_counted_as_there_are_is_all():
-    assert torch.equal(bits(small_flow(n_cdf=30)), bits(small_flow()))
+    some, everyone = (small_flow(engine=Exact(9, n_cdf=n)) for n in (30, None))
+    assert torch.equal(bits(some), bits(everyone))
 
 
 def test_each_step_sees_a_batch_of_its_own():
     """Each batch is a part of the data that the step draws."""
     data = torch.randn(2, 50, dtype=torch.float64)
     target = ArrayTarget(data, batch_size=10)
-    flow = Flow([target], Unconditional(), (2,), (Stage(2),), Exact(4, 1.0))
+    flow = flow_of([target], (2,), (Stage(2),), engine=Exact(4, 1.0))
     x = data.T.numpy()
     X = flow.start(8).particles.T.numpy()
     for step, theta in enumerate(directions(0, 2, 4, 2)):
@@ -281,24 +248,21 @@ def test_each_step_sees_a_batch_of_its_own():
     close(flow.run(flow.start(8)).particles.T, X)
 
 
-def test_noise_is_each_swarms_own():
+def test_noise_has_its_variance():
     """With a step size of almost nothing, all that moves is the noise, of variance 2λη."""
-    engine = Exact(3 * BLOCK + 5, 1e-8)
-    flow = small_flow(engine=engine, entropy=0.5e8, schedule=(Stage(1),), offline_seed=3)
-    state = flow.start(30, flow.targets[0].z[:, :20])
-    before = [state.particles.clone(), state.offline.clone()]
-    flow.run(state)
-    draws = Random(0, Draw.NOISE), Random(3, Draw.OFFLINE_NOISE)
-    for x, start, rng in zip((state.particles, state.offline), before, draws, strict=True):
-        noise = rng.normal(x.T.shape).T
-        np.testing.assert_allclose(x - start, noise, atol=1e-5)
+    engine = Exact(3 * BLOCK + 5, 1e-8, entropy=0.5e8)
+    flow = small_flow(engine=engine, schedule=(Stage(1),))
+    state = flow.start(30)
+    before = state.particles.clone()
+    x = flow.run(state).particles
+    np.testing.assert_allclose(x - before, Random(0, Draw.NOISE).normal((30, 4)).T, atol=1e-5)
 
 
 @pytest.mark.parametrize(("h", "eta"), [(1, 1), (5, 25 / 9), (64, 320 / 68)])
 def test_default_step_size(h, eta):
     data = torch.randn(5, 50, dtype=torch.float64)
     ours, given_eta = (
-        Flow([ArrayTarget(data)], Unconditional(), (5,), (Stage(2),), Exact(h, step_size))
+        flow_of([ArrayTarget(data)], (5,), (Stage(2),), engine=Exact(h, step_size))
         for step_size in (None, eta)
     )
     close(bits(ours), bits(given_eta).numpy())
@@ -308,7 +272,7 @@ def test_default_step_size_at_a_level_counts_its_coordinates():
     data = torch.randn(72, 20, dtype=torch.float64)
     stage = Stage(1, 3, 2)
     ours, given_eta = (
-        Flow([ArrayTarget(data)], Unconditional(), (2, 6, 6), (stage,), Exact(40, step_size))
+        flow_of([ArrayTarget(data)], (2, 6, 6), (stage,), engine=Exact(40, step_size))
         for step_size in (None, 18 * 40 / (40 + 18 - 1))
     )
     close(bits(ours), bits(given_eta).numpy())
@@ -318,14 +282,14 @@ def test_default_step_size_at_a_level_counts_its_coordinates():
 def test_default_step_size_converges_for_few_and_many_directions(h):
     """With η = d the middle one, H = d, would still be 1.4 away of 3."""
     data = torch.randn(128, 500, generator=torch.Generator().manual_seed(0)) + 3
-    moved = bits(Flow([ArrayTarget(data)], Unconditional(), (128,), (Stage(30),), Exact(h)), 500)
+    moved = bits(flow_of([ArrayTarget(data)], (128,), (Stage(30),), engine=Exact(h)), 500)
     assert (moved.mean(dim=1) - data.mean(dim=1)).square().mean().sqrt() < 0.05
 
 
 def test_one_dimension_is_solved_in_one_step():
     """With d = 1 and η = 1 the step is the optimal transport map itself."""
     data = torch.randn(1, 50, dtype=torch.float64) ** 3
-    flow = Flow([ArrayTarget(data)], Unconditional(), (1,), (Stage(1),), Exact(1))
+    flow = flow_of([ArrayTarget(data)], (1,), (Stage(1),), engine=Exact(1))
     moved = bits(flow, 50)
     # A direction of −1 sends the particles the other way round: ranks from above.
     torch.testing.assert_close(moved.sort().values, data.sort().values)
@@ -336,7 +300,7 @@ def test_gaussian_to_gaussian():
     rng = torch.Generator().manual_seed(0)
     mix = torch.tensor([[2.0, 0.0], [1.0, 0.5]])
     data = mix @ torch.randn(2, 4000, generator=rng) + torch.tensor([[3.0], [-1.0]])
-    moved = bits(Flow([ArrayTarget(data)], Unconditional(), (2,), (Stage(60),), Exact(32)), 4000)
+    moved = bits(flow_of([ArrayTarget(data)], (2,), (Stage(60),), engine=Exact(32)), 4000)
     torch.testing.assert_close(moved.mean(dim=1), data.mean(dim=1), atol=0.02, rtol=0)
     torch.testing.assert_close(moved.cov(), data.cov(), atol=0.1, rtol=0)
 
@@ -351,7 +315,7 @@ def test_callbacks_see_every_step():
 MEASURE = """
 import sys
 import torch
-from sliceflow import ArrayTarget, Exact, Flow, Stage, Unconditional
+from sliceflow import ArrayTarget, Exact, Flow, Spec, Stage
 
 d, m, n, h, memory = map(int, sys.argv[1:])
 
@@ -363,15 +327,16 @@ def high_water():
 
 def started(d, m, n):
     target = ArrayTarget(torch.randn(d, n))
-    flow = Flow([target], Unconditional(), (d,), (Stage(2),), Exact(h, memory=memory))
-    return flow, flow.start(m)
+    flow = Flow(Spec((d,), (Stage(2),), engine=Exact(h, memory=memory)), [target])
+    state = flow.start(m)
+    return flow, flow.begin_stage(state), state
 
 
-flow, state = started(2, 100, 100)
-flow.step(state)
-flow, state = started(d, m, n)
+flow, *stage_and_state = started(2, 100, 100)
+flow.step(*stage_and_state)
+flow, *stage_and_state = started(d, m, n)
 before = high_water()
-flow.step(state)
+flow.step(*stage_and_state)
 print(high_water() - before)
 """
 

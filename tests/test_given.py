@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import torch
 
-from sliceflow import SlicedFlow, Stage, load, save
+from sliceflow import SlicedFlow, Stage, load
 from sliceflow._support import FEW, Support
 from sliceflow.conditions import Columns, Label
 
@@ -22,7 +22,7 @@ def quick(**parameters):
 
 
 def condition(y, **parameters):
-    return quick(**parameters).plan(X, y).flow.condition
+    return quick(**parameters).plan(X, y).codec.condition
 
 
 FEW_NUMBERS = np.arange(200) % 7
@@ -71,7 +71,7 @@ def test_what_y_is_can_be_said():
 
 def test_labels_that_are_floats(tmp_path):
     model = quick().fit(X, FEW_NUMBERS.astype(float)).model_
-    save(model, tmp_path / "model.zip")
+    model.save(tmp_path / "model.zip")
     assert load(tmp_path / "model.zip").sample(2, y=3.0).shape == (2, 2)
     with pytest.raises(ValueError, match=r"unknown labels \[2.5\].*y_type=\"numbers\""):
         model.sample(2, y=2.5)
@@ -102,7 +102,7 @@ def test_a_condition_beyond_the_data_is_the_nearest(independent, y, is_beyond):
 def test_a_warning_names_the_column_and_a_file_knows_it(tmp_path):
     y = pd.DataFrame({"age": np.linspace(18, 90, 200), "income": RNG.normal(size=200)})
     model = quick().fit(X, y).model_
-    save(model, tmp_path / "model.zip")
+    model.save(tmp_path / "model.zip")
     given = pd.DataFrame({"age": [50.0, 200.0], "income": [0.0, 0.0]})
     for each in (model, load(tmp_path / "model.zip")):
         with pytest.warns(UserWarning, match="age is given beyond the data, which has 18 to 90"):
@@ -199,7 +199,7 @@ STRINGS = np.array(["a", "b"] * 100)
 @pytest.mark.parametrize("y", [STRINGS.astype("S"), STRINGS.astype(np.dtypes.StringDType())])
 def test_strings_of_any_kind_are_labels(y, tmp_path):
     model = quick().fit(X, y)
-    save(model, tmp_path / "model.zip")
+    model.save(tmp_path / "model.zip")
     assert load(tmp_path / "model.zip").sample(2, y="a").shape == (2, 2)
 
 

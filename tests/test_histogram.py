@@ -1,6 +1,8 @@
 """Maps from counts: compiled and not, whole and in parts, and against the exact ones."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from threading import Barrier
 from unittest.mock import patch
 
 import numpy as np
@@ -8,8 +10,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.distributed import ReduceOp
 
-from sliceflow.distributed import How, finished
 from sliceflow.transport import CELLS, HistogramMap, SortedMap, Values, histogram
 from sliceflow.transport.histogram import STRIDE, Grid, count_cells, share_cells
 
@@ -134,17 +136,24 @@ def test_the_compiled_map_is_the_other_one_at_full_size(law):
     assert agree(p, q, p)
 
 
-def together(works):
-    """Do the works of many processes, here in one: merge what they ask for, and give it to all."""
-    while True:
-        try:
-            values, hows = zip(*[next(work) for work in works], strict=True)
-        except StopIteration as end:
-            return end.value
-        merge = {How.MIN: torch.amin, How.SUM: torch.sum}[hows[0]]
-        merged = merge(torch.stack(values), dim=0)
-        for value in values:
-            value.copy_(merged)
+class Merging:
+    """What many processes merge with, which are threads here: all wait until all have come."""
+
+    def __init__(self, processes):
+        self.values = []
+        self.barrier = Barrier(processes, self.merge)
+
+    def merge(self):
+        tensors, ops = zip(*self.values, strict=True)
+        reduce = {ReduceOp.MIN: torch.amin, ReduceOp.SUM: torch.sum}[ops[0]]
+        merged = reduce(torch.stack(tensors), dim=0)
+        for tensor in tensors:
+            tensor.copy_(merged)
+        self.values.clear()
+
+    def __call__(self, tensor, op):
+        self.values.append((tensor, op))
+        self.barrier.wait()
 
 
 @pytest.mark.parametrize("processes", [1, 2, 3, 7])
@@ -153,12 +162,16 @@ def test_many_processes_give_the_same_bits(law, processes):
     p, q = drawn(gaussian, 0, 3000), drawn(law, 1, 5000)
     shards = [[part.contiguous() for part in z.tensor_split(7, dim=1)] for z in (p, q)]
 
+    merge = Merging(processes)
+
     def work(own):
-        return HistogramMap.merged(*(Values.of(*parts[own], is_all=False) for parts in shards))
+        return HistogramMap.of(*(Values.of(*parts[own], merge=merge) for parts in shards))
 
     cuts = [slice(i * 7 // processes, (i + 1) * 7 // processes) for i in range(processes)]
-    alone = finished(HistogramMap.merged(*(Values.of(*parts) for parts in shards)))
-    assert equal(together([work(own) for own in cuts]), alone)
+    alone = HistogramMap.of(*(Values.of(*parts) for parts in shards))
+    with ThreadPoolExecutor(processes) as threads:
+        for together in threads.map(work, cuts):
+            assert equal(together, alone)
 
 
 @given(p=samples(), q=samples(), cells=st.sampled_from([8, 64, 1024]))

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from sliceflow import SlicedFlow, save
+from sliceflow import SlicedFlow
 
 CODE = """
 from sliceflow.__main__ import end_when_interrupted, main
@@ -46,7 +46,7 @@ def table(tmp_path_factory):
 def model(table):
     rows = np.random.default_rng(0).normal(size=(300, 2))
     path = table.with_name("model.zip")
-    save(SlicedFlow(schedule=200, random_state=0).fit(rows).model_, path)
+    SlicedFlow(schedule=200, random_state=0).fit(rows).model_.save(path)
     return path
 
 

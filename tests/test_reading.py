@@ -22,7 +22,7 @@ import pytest
 from PIL import Image, ImageOps
 from pyarrow import parquet
 
-from sliceflow import FileError, SlicedFlow, data, save
+from sliceflow import FileError, SlicedFlow, data
 from sliceflow._random import Draw, Random
 from sliceflow._reading import check_file
 from sliceflow._settings import LARGEST, read_settings
@@ -645,9 +645,7 @@ def test_settings_do_not_name_others(capsys):
 def test_a_run_that_ended_does_without_its_settings(capsys):
     Path("run").mkdir()
     Path("run/config.yaml").touch()
-    save(
-        SlicedFlow(schedule=1, random_state=0).fit(RNG.normal(size=(9, 2))).model_, "run/model.zip"
-    )
+    SlicedFlow(schedule=1, random_state=0).fit(RNG.normal(size=(9, 2))).save("run/model.zip")
     for command in ("info", "evaluate"):
         assert "delete it, and use run/model.zip instead" in told(capsys, command, "run")
     main(["sample", "run", "--n", "3"])

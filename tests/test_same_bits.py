@@ -38,8 +38,8 @@ def flow(**settings):
 def exact(folder):
     paper = flow(schedule=20, engine=Exact(7)).fit(TABLE, LABELS)
     patches = flow(schedule=PATCHES, engine=Exact(70)).fit(IMAGES, LABELS[:300])
-    liutkus = {"entropy": 0.01, "fixed_directions": True, "n_cdf": 100}
-    return [paper, patches, flow(schedule=20, engine=Exact(7), **liutkus).fit(TABLE)]
+    liutkus = Exact(7, entropy=0.01, fixed_directions=True, n_cdf=100)
+    return [paper, patches, flow(schedule=20, engine=liutkus).fit(TABLE)]
 
 
 def fast(folder):
@@ -72,8 +72,8 @@ def streamed(folder):
 
 
 def two_shards(folder):
-    table = flow(schedule=20, shards=2, batch_size=100).fit(TABLE, LABELS)
-    return [table, flow(schedule=STAGES, shards=2).fit(IMAGES)]
+    table = flow(schedule=20, batch_size=100).fit(TABLE, LABELS, shards=2)
+    return [table, flow(schedule=STAGES).fit(IMAGES, shards=2)]
 
 
 def resumed(folder):
@@ -86,7 +86,7 @@ def resumed(folder):
 
     with pytest.raises(InterruptedError):
         estimator.plan(IMAGES).run([stop], folder / "checkpoints", minutes=0)
-    return [flow(schedule=STAGES, checkpoints=folder / "checkpoints").fit(IMAGES)]
+    return [flow(schedule=STAGES).fit(IMAGES, checkpoints=folder / "checkpoints")]
 
 
 FITS = {f.__name__: f for f in (exact, fast, labels, columns, mask, streamed, two_shards, resumed)}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sliceflow import Fast, SlicedFlow, Stage, load, save
+from sliceflow import Fast, SlicedFlow, Stage, load
 from sliceflow.conditions import Unconditional
 from sliceflow.schedules import PRESETS, TABLE, by_name, paper, pyramid
 
@@ -77,7 +77,7 @@ def test_names_of_presets():
     images, table = np.zeros((5, 1, 4, 4), np.uint8), np.random.default_rng(0).random((9, 2))
     with pytest.raises(ValueError, match="pass one of quick, standard, best"):
         SlicedFlow(schedule="fast").fit(images)
-    steps = [SlicedFlow(schedule=name).plan(table).flow.schedule for name in PRESETS]
+    steps = [SlicedFlow(schedule=name).plan(table).spec.schedule for name in PRESETS]
     assert steps == [(Stage(TABLE[name]),) for name in PRESETS]
 
 
@@ -102,7 +102,7 @@ def test_odd_shapes_are_fitted_sampled_and_kept(shape, tmp_path):
     x = np.random.default_rng(0).normal(size=(60, *shape)) * 3 - 1
     schedule = [replace(stage, steps=2) for stage in by_name("quick", shape)]
     model = SlicedFlow(schedule=schedule, random_state=0).fit(x, np.arange(60) % 2).model_
-    save(model, tmp_path / "model.zip")
+    model.save(tmp_path / "model.zip")
     samples = model.sample(10, 1, random_state=0)
     assert np.array_equal(load(tmp_path / "model.zip").sample(10, 1, random_state=0), samples)
     assert abs(samples.mean() + 1) < 1

@@ -70,8 +70,6 @@ def test_bad_data(x, y, message):
 BAD_PARAMETERS = {
     "n_particles=1": ({"n_particles": 1}, "pass n_particles=2 or more"),
     "n_particles=2.5": ({"n_particles": 2.5}, "must be an integer"),
-    "shards=99": ({"shards": 99}, "pass shards=30"),
-    "Exact in shards": ({"engine": Exact(), "shards": 2}, "pass Fast"),
     "schedule=0": ({"schedule": 0}, "pass schedule=1 or more"),
     "schedule=[]": ({"schedule": []}, "at least one Stage"),
     "schedule=[3]": ({"schedule": [3]}, "give Stage"),
@@ -87,13 +85,9 @@ BAD_PARAMETERS = {
     "bands of Exact": ({"engine": Exact(), "schedule": [Stage(1, band=1)]}, "leave them out"),
     "shared maps of Exact": ({"engine": Exact(), "schedule": [Stage(1, shared=True)]}, "leave the"),
     "balanced numbers": ({"balanced": True, "y_type": "numbers"}, "balanced=True is for labels"),
-    "fixed_directions='no'": ({"fixed_directions": "no"}, "True or False"),
-    "entropy=-1": ({"entropy": -1}, "finite and >= 0"),
-    "entropy=1e300": ({"entropy": 1e300}, r"pass entropy=1e\+18 or less"),
     "amplifier=1e300": ({"amplifier": 1e300}, r"pass amplifier=1e\+18 or less"),
     "start=1e300": ({"start": 1e300}, r"pass start=1e\+18 or less"),
     "batch_size=1": ({"batch_size": 1}, "pass batch_size=2 or more"),
-    "n_cdf=1": ({"n_cdf": 1}, "pass n_cdf=2 or more"),
     "no device": ({"device": None}, "pass device='cpu'"),
     "meta device": ({"device": "meta"}, "pass device='cpu'"),
     "device": ({"device": "abacus"}, "pass device='cpu'"),
@@ -106,6 +100,21 @@ BAD_PARAMETERS = {
 def test_bad_parameters(parameters, message):
     with pytest.raises((ValueError, TypeError, FloatingPointError), match=message):
         SlicedFlow(**{"schedule": 1} | parameters).fit(X, Y)
+
+
+BAD_RUNS = {
+    "shards=99": ({}, {"shards": 99}, "pass shards=30"),
+    "Exact in shards": ({"engine": Exact()}, {"shards": 2}, "pass Fast"),
+    "no launcher": ({}, {"distributed": True}, "sliceflow.launch"),
+    "checkpoints": ({}, {"checkpoints": "here"}, "random_state=0"),
+    "minutes": ({}, {"checkpoint_minutes": -1}, "finite and >= 0"),
+}
+
+
+@pytest.mark.parametrize(("parameters", "run", "message"), BAD_RUNS.values(), ids=BAD_RUNS)
+def test_bad_runs(parameters, run, message):
+    with pytest.raises(ValueError, match=message):
+        SlicedFlow(schedule=1, **parameters).fit(X, Y, **run)
 
 
 @pytest.mark.parametrize(
@@ -131,6 +140,10 @@ def test_bad_stages(arguments, message):
         (Exact, {"n_directions": 0}, "pass n_directions=1 or more"),
         (Exact, {"step_size": 0}, "finite and > 0"),
         (Exact, {"memory": 0}, "pass memory=1 or more"),
+        (Exact, {"fixed_directions": "no"}, "True or False"),
+        (Exact, {"entropy": -1}, "finite and >= 0"),
+        (Exact, {"entropy": 1e300}, r"pass entropy=1e\+18 or less"),
+        (Exact, {"n_cdf": 1}, "pass n_cdf=2 or more"),
         (Fast, {"step_size": np.nan}, "finite and > 0"),
         (Fast, {"cells": 3}, "pass cells=8 or more"),
         (Fast, {"cells": 2**15}, "pass cells=16384 or less"),

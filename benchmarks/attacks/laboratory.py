@@ -15,7 +15,7 @@ from zipfile import ZipFile
 import numpy as np
 from PIL import Image
 
-from sliceflow import SlicedFlow, Stage, archive, save
+from sliceflow import SlicedFlow, Stage, archive
 
 OUTSIDE = "outside"
 """The folder, beside those of the uses, in which nothing may change."""
@@ -204,7 +204,7 @@ def make_models(folder: Path) -> None:
         "whole": SlicedFlow(schedule=3, random_state=0).fit((10 * x).astype(int)),
     }
     for name, fit in fits.items():
-        save(fit.model_, folder / f"{name}.zip")
+        fit.model_.save(folder / f"{name}.zip")
 
 
 def make_runs(folder: Path) -> None:
@@ -332,14 +332,14 @@ def changes(outside: Path) -> dict[str, tuple[str, Change]]:
         "escape-dots": ("classes", labels("..", ".", "a")),
         "escape-terminal": ("classes", labels("\x1b[2J", "a", "b")),
         "card": ("points", card),
-        "entropy": ("points", setting("entropy", value=1e300)),
+        "entropy": ("points", setting("engine", "entropy", value=1e300)),
         "step-size": ("points", setting("engine", "step_size", value=1e300)),
         "cells": ("points", setting("engine", "cells", value=10**12)),
         "shape": ("images", setting("shape", value=[1, 100000, 100000])),
         "steps": ("points", setting("schedule", "0", "steps", value=10**12)),
         "std": ("points", setting("start", "std", value=1e300)),
         "seed": ("points", setting("seed", value=-1)),
-        "dtype": ("points", setting("dtype", value="torch.complex64")),
+        "dtype": ("points", setting("x", "dtype", value="torch.complex64")),
         "version": ("points", setting("version", value=99)),
         "no-version": ("points", setting("version", value="new")),
         "format": ("points", setting("format", value="pickle")),

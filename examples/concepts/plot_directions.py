@@ -14,20 +14,23 @@ What differs between flows of images is which directions they look along.
 import matplotlib.pyplot as plt
 import torch
 
+from sliceflow import Exact, Stage, Unconditional
 from sliceflow._random import Draw, Random
-from sliceflow.projections import Local, Sphere
 
-shape, like = (1, 28, 28), torch.zeros(784, 1)
-laws = {
-    "all pixels": Sphere(784),
-    "7×7 level": Local(shape, resolution=7, patch=7),
-    "14×14 level, patches of 5": Local(shape, resolution=14, patch=5),
-    "28×28 level, patches of 7": Local(shape, resolution=28, patch=7),
+like = torch.zeros(784, 1)
+engine, shape = Exact(n_directions=6), (1, 28, 28)
+stages = {
+    "all pixels": Stage(1),
+    "7×7 level": Stage(1, resolution=7),
+    "14×14 level, patches of 5": Stage(1, resolution=14, patch=5),
+    "28×28 level, patches of 7": Stage(1, resolution=28, patch=7),
 }
-figure, axes = plt.subplots(len(laws), 6, figsize=(8, 5.6))
-for row, (name, law) in zip(axes, laws.items(), strict=True):
-    A = law.draw(Random(0, Draw.DIRECTIONS), len(row), like)
-    images = A.lift(torch.eye(len(row))).T.reshape(-1, 28, 28)
+figure, axes = plt.subplots(len(stages), 6, figsize=(8, 5.6))
+for row, (name, stage) in zip(axes, stages.items(), strict=True):
+    directions = engine.directions(stage, shape, Unconditional(), None)
+    A = directions.draw(Random(0, Draw.DIRECTIONS), like)
+    level = engine.level(stage, shape, like)
+    images = level.leave(A.lift(torch.eye(len(row)))).T.reshape(-1, 28, 28)
     for axis, image in zip(row, images, strict=True):
         axis.imshow(image, cmap="gray")
         axis.axis("off")

@@ -28,7 +28,6 @@ def keep(state: State) -> None:
     """Keep the particles at some steps."""
     done = plan.flow.steps_done(state)
     if done in (1, 5, 30):
-        plan.flow.settle(state)
         moments[done] = plan.samples(state)[0]
 
 

@@ -1,14 +1,15 @@
 from . import data, metrics, schedules, viz
 from ._reading import FileError
+from .codec import Codec
 from .conditions import Columns, Label, Observed, Unconditional
-from .course import State
 from .engines import Exact, Fast
 from .estimator import SlicedFlow
 from .flow import Flow
-from .io import load, save
-from .model import FlowModel
+from .loop import State
+from .model import Model, load
 from .plan import Plan
 from .schedules import Stage
+from .spec import Spec
 from .starts import Gaussian, Noise
 from .targets import ArrayTarget, Target
 
@@ -16,18 +17,20 @@ __version__: str
 
 __all__ = [
     "ArrayTarget",
+    "Codec",
     "Columns",
     "Exact",
     "Fast",
     "FileError",
     "Flow",
-    "FlowModel",
     "Gaussian",
     "Label",
+    "Model",
     "Noise",
     "Observed",
     "Plan",
     "SlicedFlow",
+    "Spec",
     "Stage",
     "State",
     "Target",
@@ -35,7 +38,6 @@ __all__ = [
     "data",
     "load",
     "metrics",
-    "save",
     "schedules",
     "viz",
 ]

@@ -32,8 +32,8 @@ class Draw(IntEnum):
     BATCH = 3
     SUBSET = 4
     NOISE = 5
-    OFFLINE_START = 6
-    OFFLINE_NOISE = 7
+    SAMPLE_START = 6
+    SAMPLE_NOISE = 7
     AXES = 8
     GAUSSIAN = 9
     ORDER = 10

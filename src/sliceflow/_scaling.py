@@ -6,8 +6,17 @@ from typing import Self
 import torch
 from torch import Tensor
 
-AT_ONCE = 64
+CHUNK = 64
 """Coordinates that are scaled at a time."""
+
+PIXEL_SHIFT, PIXEL_SCALE = 127.5, 128
+"""A byte b stands for a level of brightness one 128th wide: its middle is (b − 127.5) / 128."""
+
+
+def to_bytes(brightness: Tensor) -> Tensor:
+    """Return brightness between −1 and 1 as bytes."""
+    levels = brightness.float() * PIXEL_SCALE + PIXEL_SHIFT
+    return levels.round().clamp(0, 255).to(torch.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,17 +28,13 @@ class Scaling:
 
     @classmethod
     def of(cls, z: Tensor, columns: Tensor, pixels: Tensor) -> Self:
-        """Return the scaling of these particles, given which coordinates, (D,), are which.
-
-        A byte stands for a level of brightness that is one 128th wide: its middle goes to
-        (2 b + 1) / 256 − 1.
-        """
+        """Return the scaling of particles given which coordinates, (D,), are columns and pixels."""
         shift, scale = torch.zeros(len(z), 1).double(), torch.ones(len(z), 1).double()
         if columns.any():
             scale[columns], shift[columns] = torch.std_mean(
                 z[columns].double(), dim=1, keepdim=True
             )
-        scale[pixels], shift[pixels] = 128, 127.5
+        scale[pixels], shift[pixels] = PIXEL_SCALE, PIXEL_SHIFT
         return cls(shift, scale)
 
     def forward(self, z: Tensor) -> Tensor:
@@ -39,8 +44,8 @@ class Scaling:
         all of z in float64 would take twice its memory.
         """
         scaled = torch.empty(z.shape, dtype=torch.float32, device=z.device)
-        for first in range(0, len(z), AT_ONCE):
-            some = slice(first, first + AT_ONCE)
+        for first in range(0, len(z), CHUNK):
+            some = slice(first, first + CHUNK)
             shift, scale = self.shift[some].to(z.device), self.scale[some].to(z.device)
             scaled[some] = (z[some].double() - shift) / scale
         return scaled

@@ -56,10 +56,12 @@ class Support:
 
     def warn_beyond(self, values: Tensor, names: Sequence[str]) -> None:
         """Warn of given numbers, (k, n), beyond all data, by the names of all coordinates."""
+        if not len(self.given):
+            return
         for i, value, (low, high) in zip(self.given, values, self.ends.tolist(), strict=True):
             if ((value < low) | (value > high)).any():
                 warnings.warn(
                     f"{names[i]} is given beyond the data, which has {low:.6g} to {high:.6g}: "
                     "samples are those of the nearest value that the data has",
-                    stacklevel=4,
+                    stacklevel=5,
                 )

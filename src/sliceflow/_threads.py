@@ -30,12 +30,17 @@ def parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
             return work(item)
 
     workers = _workers(torch.get_num_threads())
+    return results(workers.submit(one, item) for item in items)
+
+
+def results(begun: Iterable[Future[Result]]) -> list[Result]:
+    """Return the results of work that begins as it is asked for; if some fails, no more begins."""
     futures: list[Future[Result]] = []
     try:
-        for item in items:
-            futures.append(workers.submit(one, item))
+        for future in begun:
+            futures.append(future)
         wait(futures, return_when=FIRST_EXCEPTION)
-    finally:  # if one fails, or we are interrupted, no other begins
+    finally:  # also if we are interrupted
         for future in futures:
             future.cancel()
     wait(futures)  # even if one failed: others may be writing
@@ -61,17 +66,24 @@ def alone(work: Callable[[], Result]) -> Result:
 
 @cache
 def _workers(n: int) -> ThreadPoolExecutor:
-    """Return n threads that wait for work, with PyTorch's own number of threads as it was."""
+    """Return n threads that wait for work."""
+    return start_workers(n)
+
+
+def start_workers(n: int) -> ThreadPoolExecutor:
+    """Start n threads, and leave the number of threads that PyTorch has in this one as it was."""
+    before = torch.get_num_threads()
     started = threading.Barrier(n + 1)
     workers = ThreadPoolExecutor(n, "sliceflow", initializer=_keep_to_one_thread)
     for _ in range(n):
         workers.submit(started.wait)
     started.wait()
-    torch.set_num_threads(n)
+    torch.set_num_threads(before)
     return workers
 
 
-os.register_at_fork(after_in_child=_workers.cache_clear)  # threads do not survive a fork
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
+    os.register_at_fork(after_in_child=_workers.cache_clear)  # threads do not survive a fork
 
 
 def _keep_to_one_thread() -> None:

@@ -4,18 +4,16 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from sliceflow._kinds import EXACT, Kind
+
 LARGEST = 1e18
 """Sums of squares of such numbers are still finite in float32."""
-
-EXACT = 2**53
-"""Whole numbers beyond this cannot be told from their neighbours in float64."""
 
 BRIGHTEST = 16.0
 """Images of floats are of about −1 to 1, or standardised. Beyond this they are something else."""
@@ -28,44 +26,6 @@ MOST_CLASSES = 1000
 
 MOST_SEED = 2**128 - 1
 """What `numpy.random.SeedSequence` draws is below it."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What an array was when it came in, to give the same kind back."""
-
-    dtype: torch.dtype
-    device: torch.device | None  # None: a NumPy array
-
-    @classmethod
-    def of(cls, x: Any) -> Self:
-        """Return the kind of ``x``."""
-        if isinstance(x, Tensor):
-            return cls(x.dtype, x.device)
-        dtype = np.asarray(x).dtype
-        if dtype.kind not in "biuf" or dtype.char == "g":  # words, objects, and long doubles
-            dtype = np.dtype(np.float64)
-        return cls(torch.from_numpy(np.empty(0, dtype.newbyteorder("="))).dtype, None)
-
-    def back(self, x: Tensor) -> Any:
-        """Return ``x`` as such an array: whole numbers are rounded, and stay within their type."""
-        if self.dtype == torch.bool:
-            x = x > 0.5
-        elif not self.dtype.is_floating_point:
-            limits = torch.iinfo(self.dtype)
-            x = x.round().clamp(max(limits.min, -EXACT), min(limits.max, EXACT))
-        x = x.to(self.device or "cpu", self.dtype).contiguous()
-        return x.numpy() if self.device is None else x
-
-    def joined(self, parts: list[Any]) -> Any:
-        """Return such arrays as one."""
-        return np.concatenate(parts) if self.device is None else torch.cat(parts)
-
-
-def is_bytes(x: Any) -> bool:
-    """Return whether x is images as they are stored: values from 0 to 255 in bytes."""
-    dtype = getattr(x, "dtype", None)
-    return dtype in (np.uint8, torch.uint8) and x.ndim == 4
 
 
 def check_numbers(x: Any, name: str) -> Tensor:
@@ -121,9 +81,10 @@ def _check_images(x: Any, values: Tensor, name: str) -> None:
             f"{name} has shape {tuple(values.shape)}: channels come first, as (n, C, h, w). Pass "
             f"{name}.{axes}(0, 3, 1, 2)"
         )
-    if is_bytes(x):
+    kind = Kind.of(x)
+    if kind.is_pixels:
         return
-    if not Kind.of(x).dtype.is_floating_point:
+    if not kind.dtype.is_floating_point:
         raise ValueError(
             f"{name} is images of dtype {getattr(x, 'dtype', 'int')}: give bytes from 0 to 255 "
             f"(uint8), or floats of about -1 to 1"
@@ -210,7 +171,7 @@ def are_labels(y: Any, y_type: str | None = None) -> bool:
         warnings.warn(
             f"y has {n_different:,} different whole numbers: they are read as numbers, not as "
             'labels. Pass y_type="numbers" or y_type="labels" to say what they are.',
-            stacklevel=5,
+            stacklevel=6,
         )
     return False
 
@@ -477,17 +438,6 @@ def check_number(name: str, value: Any, *, positive: bool, most: float = LARGEST
     if value > most:
         raise ValueError(f"{name} is too large: pass {name}={most:g} or less")
     return float(value)
-
-
-def check_device(device: Any) -> torch.device:
-    """Return the device if it can be used here, with float64 for ranks."""
-    try:
-        torch.ones(1, device=torch.device(device), dtype=torch.float64).item()
-    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
-        raise ValueError(
-            f"device={device!r} cannot be used here ({error}): pass device='cpu'"
-        ) from error
-    return torch.device(device)
 
 
 def check_flag(name: str, value: Any) -> bool:

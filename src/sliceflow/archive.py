@@ -33,7 +33,7 @@ TENSORS = {
     **dict.fromkeys(("means", "factors", "low", "high"), (torch.float32,)),
     "mask": (torch.bool,),
     "knots": (torch.int16, torch.int32),
-    "swarm": (torch.float32, torch.float64),
+    "particles": (torch.float32, torch.float64),
 }
 """Every tensor that a file may hold, and of what type it may be."""
 

@@ -1,59 +1,63 @@
 """The model card: what a model is, for a person who finds its file."""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import astuple
 
 import numpy as np
-import torch
 
-from sliceflow.conditions import Columns, Label, Observed, Unconditional
-from sliceflow.model import FlowModel
+from sliceflow.archive import CARD, PICTURE
+from sliceflow.codec import Codec
+from sliceflow.spec import Spec
 from sliceflow.viz import draw, grid
 
-EXAMPLES = 80
-"""Samples in the picture of a model."""
+
+def card_parts(
+    spec: Spec,
+    codec: Codec,
+    samples: np.ndarray | None,
+    about: str,
+    metrics: Mapping[str, float],
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the card, in Markdown, and the picture that it shows, if there are samples."""
+    if samples is not None:
+        yield PICTURE, _picture(samples, columns=min(10, codec.condition.l or 10))
+    yield CARD, _text(spec, codec, about, metrics, samples is not None).encode()
 
 
-def card_picture(model: FlowModel) -> bytes | None:
-    """Return a grid of samples, if the model has images and can be asked for some, as PNG."""
-    can_be_asked = type(model.condition) in (Unconditional, Label)
-    is_picture = len(model.shape) == 3 and model.shape[0] <= 4
-    if not can_be_asked or not is_picture or model.kind.dtype != torch.uint8:
-        return None
-    y = None if model.classes is None else np.resize(model.classes, EXAMPLES)
-    samples = torch.as_tensor(model.sample(EXAMPLES, y, model.seed)).cpu().numpy()
+def _picture(samples: np.ndarray, columns: int) -> bytes:
     file = io.BytesIO()
-    draw(grid(samples, columns=min(10, model.condition.l or 10)), 2).save(file, "PNG")
+    draw(grid(samples, columns), 2).save(file, "PNG")
     return file.getvalue()
 
 
-def card_text(model: FlowModel, about: str, metrics: Mapping[str, float], has_picture: bool) -> str:
-    """Return the model card, in Markdown."""
-    given, y = _given(model)
+def _text(
+    spec: Spec, codec: Codec, about: str, metrics: Mapping[str, float], has_picture: bool
+) -> str:
+    given, y = _given(codec)
     parts = [
         f"# {about or 'A sliced-Wasserstein flow'}",
-        f"Draws x of shape {model.shape}, {given}.",
+        f"Draws x of shape {spec.shape}, {given}.",
         "![Samples, not picked](samples.png)" if has_picture else "",
-        f"    import sliceflow\n    x = sliceflow.load(path).sample(100{y})  # of this file",
+        f"    import sliceflow\n    x = sliceflow.load(path).sample(100{y})  # path of this file",
         _table("measured | value", [f"{name} | {value:.4g}" for name, value in metrics.items()]),
-        f"Recorded with {model.engine} and seed {model.seed}, in these stages:",
+        f"Recorded with {spec.engine} and seed {spec.seed}, in these stages:",
         _table(
             "steps | resolution | patch | band | shared maps",
-            [" | ".join(map(str, astuple(stage))) for stage in model.schedule],
+            [" | ".join(map(str, astuple(stage))) for stage in spec.schedule],
         ),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _given(model: FlowModel) -> tuple[str, str]:
+def _given(codec: Codec) -> tuple[str, str]:
     """Return what samples are conditioned on, in words and in the call."""
-    if model.classes is not None:
-        labels = model.classes.tolist()
+    if codec.classes is not None:
+        labels = codec.classes.tolist()
         return f"given a label: {', '.join(map(str, labels))}", f", y={labels[0]!r}"
-    if isinstance(model.condition, Columns):
-        return f"given {model.condition.l} columns", ", y=columns"
-    if isinstance(model.condition, Observed):
+    if codec.condition.l:
+        return f"given {codec.condition.l} columns", ", y=columns"
+    if codec.condition.mask is not None:
         return "given a part of it", ", y=rows"
     return "unconditionally", ""
 

@@ -19,23 +19,20 @@ from typing import Self
 from torch import Tensor
 
 from sliceflow._reading import FileError
-from sliceflow.archive import Archive, as_json, as_tensors, opened, write
-from sliceflow.course import Record, State
+from sliceflow.archive import Archive, Sizes, as_json, as_tensors, opened, write
 from sliceflow.flow import Flow
 from sliceflow.io import read_record, record_parts
+from sliceflow.loop import Record, State
 
-FORMAT, VERSION = "sliceflow checkpoint", 3
+FORMAT, VERSION = "sliceflow checkpoint", 4
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
-Swarms = dict[str, Tensor]
-"""Swarms by the number of their shard."""
-
-OFFLINE = "offline"
-"""The name of the swarm that is no shard."""
+Shards = dict[str, Tensor]
+"""Particles by the number of their shard."""
 
 KEPT = 2
-"""How many are kept: the last one, and the one before it should that be damaged."""
+"""Checkpoints that are kept: the last one, and the one before in case the last is damaged."""
 
 
 class Checkpoints:
@@ -59,8 +56,8 @@ class Checkpoints:
 
     def __init__(self, flow: Flow, start: State, folder: str | Path, minutes: float = 10) -> None:
         self._flow, self._start, self._group = flow, start, flow.group
-        self._names = [*map(str, flow.group.own), OFFLINE]
-        sums = zip(self._names, flow.fingerprints(), start.swarms, strict=False)
+        self._names = [str(number) for number in flow.group.own]
+        sums = zip(self._names, flow.fingerprints(), start.shards, strict=True)
         self._sums = {v: f"{version('sliceflow')} {sum} {tuple(x.shape)}" for v, sum, x in sums}
         self._folder, self._seconds = Path(folder), 60 * minutes
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -72,7 +69,7 @@ class Checkpoints:
         """Return the last state that all processes can read or, if there is none, the start."""
         state, done = self._newest(), self._flow.steps_done
         while True:
-            most, least = self._group.most(done(state), -done(state))
+            most, least = self._group.all_max(done(state), -done(state))
             if most == -least:
                 return state
             state = self._newest(upto=-least)
@@ -90,7 +87,7 @@ class Checkpoints:
     def __call__(self, state: State) -> None:
         """Save the state if it is time or if a process is asked to end, which all then do."""
         has_waited = monotonic() - self._last >= self._seconds
-        asked_by, is_time = self._group.most(self._asked_by, has_waited)
+        asked_by, is_time = self._group.all_max(self._asked_by, has_waited)
         if asked_by or is_time:
             self.save(state)
         if asked_by == signal.SIGINT:
@@ -101,7 +98,7 @@ class Checkpoints:
     def save(self, state: State) -> None:
         """Write a checkpoint and let go of old ones. If there is no room, warn and go on."""
         step, is_first = self._flow.steps_done(state), self._group.rank == 0
-        (failed,) = self._group.most(not is_first and not self._write(step, state))
+        (failed,) = self._group.all_max(not is_first and not self._write(step, state))
         if is_first and not failed and self._write(step, state):
             self._let_go_of_others(step)
         self._last = monotonic()
@@ -135,44 +132,46 @@ class Checkpoints:
         return sorted((int(path.stem.partition("-")[2]) for path in paths), reverse=True)
 
     def _parts(self, state: State) -> Iterator[tuple[str, bytes]]:
-        # At full size a swarm is its own inner one: found again, not written twice.
-        inner = [] if state.inner is None or state.inner[0] is state.swarms[0] else state.inner
+        # At full size, shards are their own coordinates: these are not written twice.
+        coordinates = state.coordinates or []
+        if coordinates and coordinates[0] is state.shards[0]:
+            coordinates = []
         config = {
             "format": FORMAT,
             "version": VERSION,
             "sums": self._sums,
             "stage": state.stage,
             "step": state.step,
-            "is_inner": len(inner) > 0,
+            "has_coordinates": len(coordinates) > 0,
         }
         yield "config.json", as_json(config)
-        for kind, swarms in (("swarm", state.swarms), ("inner", inner)):
-            for name, swarm in zip(self._names, swarms, strict=False):
-                yield f"{kind}-{name}.safetensors", as_tensors(swarm=swarm)
+        for kind, shards in (("shard", state.shards), ("coordinates", coordinates)):
+            for name, shard in zip(self._names, shards, strict=False):
+                yield f"{kind}-{name}.safetensors", as_tensors(particles=shard)
         if state.record is not None:
-            yield from record_parts(state.record, self._flow.schedule)
+            yield from record_parts(state.record, self._flow.spec.schedule)
 
     def _read(self, step: int) -> State:
         """Return the state after a step, from the files that have our shards."""
         parts = [self._part(path) for path in self._files(step)]
-        swarms = {name: x for _, swarms, _ in parts for name, x in swarms.items()}
-        inner = {name: x for _, _, inner in parts for name, x in inner.items()}
-        if missing := set(self._names) - set(swarms):
-            raise FileError(f"{self._path(step)} and its like have no shards {sorted(missing)}")
+        shards = {name: x for _, shards, _ in parts for name, x in shards.items()}
+        coordinates = {name: x for _, _, coordinates in parts for name, x in coordinates.items()}
+        if missing := set(self._names) - set(shards):
+            raise FileError(f"the files of {self._path(step)} lack the shards {sorted(missing)}")
         state, *_ = parts[-1]
-        state.swarms = [swarms[name] for name in self._names]
-        state.inner = [inner[name] for name in self._names] if inner else None
+        state.shards = [shards[name] for name in self._names]
+        state.coordinates = [coordinates[name] for name in self._names] if coordinates else None
         return state
 
-    def _part(self, path: Path) -> tuple[State, Swarms, Swarms]:
-        """Return a state without its swarms, and the swarms of ours that a file has."""
+    def _part(self, path: Path) -> tuple[State, Shards, Shards]:
+        """Return a state without its particles, and those of our shards that a file has."""
         with opened(path, FORMAT, VERSION) as archive:
             config = archive.config
             own = [name for name in self._names if name in config["sums"]]
             if is_ours := all(config["sums"][name] == self._sums[name] for name in own):
-                names = [*own, OFFLINE]
-                swarms = self._swarms(archive, "swarm", names)
-                inner = self._swarms(archive, "inner", names) if config["is_inner"] else {}
+                shards = self._shards(archive, "shard", own)
+                at_level = config["has_coordinates"]
+                coordinates = self._shards(archive, "coordinates", own) if at_level else {}
                 state = State([], self._start.noise, int(config["stage"]), int(config["step"]))
                 if self._start.record is not None and "0" in config["sums"]:
                     state.record = self._record(archive, state)
@@ -181,21 +180,23 @@ class Checkpoints:
                 f"{path} is of a fit with other data, other settings or another sliceflow: pass "
                 "another folder, or delete what is in this one"
             )
-        return state, swarms, inner
+        return state, shards, coordinates
 
-    def _swarms(self, archive: Archive, kind: str, names: list[str]) -> Swarms:
-        """Read swarms, at full size or as large as their level."""
-        start = dict(zip(self._names, self._start.swarms, strict=True))
-        sizes = {n: (len(start[n]) if kind == "swarm" else None, start[n].shape[1]) for n in names}
-        return {
-            n: archive.tensors(f"{kind}-{n}.safetensors", {"swarm": size})["swarm"].to(start[n])
-            for n, size in sizes.items()
-        }
+    def _shards(self, archive: Archive, kind: str, names: list[str]) -> Shards:
+        """Read particles, at full size or as large as their level."""
+        start = dict(zip(self._names, self._start.shards, strict=True))
+        shards = {}
+        for name in names:
+            d, m = start[name].shape
+            size: Sizes = {"particles": (d if kind == "shard" else None, m)}
+            tensors = archive.tensors(f"{kind}-{name}.safetensors", size)
+            shards[name] = tensors["particles"].to(start[name])
+        return shards
 
     def _record(self, archive: Archive, state: State) -> Record:
-        flow, steps = self._flow, self._flow.steps_done(state)
-        begun = flow.schedule[: state.stage + (state.step > 0)]
-        return read_record(archive, begun, flow.engine, flow.shape, steps)
+        spec, steps = self._flow.spec, self._flow.steps_done(state)
+        begun = spec.schedule[: state.stage + (state.step > 0)]
+        return read_record(archive, begun, spec.engine, spec.shape, steps)
 
     def _files(self, step: int) -> Iterator[Path]:
         """Yield the files that have shards of ours."""

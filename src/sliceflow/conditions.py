@@ -1,11 +1,17 @@
-"""Conditions: the part y of a particle (x, y) that guides the flow and is never moved.
+"""Conditions: what a flow is given and must not move (section 4, and inpainting).
 
-A condition answers three questions:
+A condition answers these questions, and the engine asks no others:
 
-- How does it enter a projection? As ``l`` coordinates below those of x, written there by `join`,
-  whose part of a projection is amplified by ξ: z = θ_xᵀ x + ξ θ_yᵀ y.
-- What is frozen? Every coordinate that is not `free` (the paper's velocity masking).
-- How are initial conditions drawn? `initial`, from the data, so that p₀(y) = q(y).
+- How are x and y written as one particle? `join`, and back by `split`. Below x come ``l``
+  coordinates, whose part of a projection is amplified by ξ: z = θ_xᵀ x + ξ θ_yᵀ y.
+- What may move? The coordinates that are `free`; all others are frozen (the paper's velocity
+  masking).
+- Which coordinates are given numbers? `numbers`: they are scaled and kept within the data.
+- Which particles share a class? `groups`: each class starts from its own Gaussian and keeps its
+  share of every batch.
+
+To add a condition, write a class here, let `codec.Codec.fit` choose it and
+`files` save it.
 """
 
 import math
@@ -14,20 +20,24 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
-from sliceflow._random import Random
-from sliceflow.targets import Target
-
 Index = slice | Tensor
+Shape = tuple[int, ...]
 
 
 class Condition(ABC):
     """Base of all conditions."""
 
     l: int = 0
+    """The number of coordinates below x."""
     amplifier: float = 1.0
-    freezes_x: bool = False
-    """Whether some coordinates of x itself are frozen, and not only those below x."""
-    free: Index
+    """ξ."""
+    mask: Tensor | None = None
+    """The coordinates of x itself, (d,), that are given, if there are any."""
+    n_groups: int = 1
+    """The number of classes; 1 without labels."""
+    n_columns: int = 0
+    """The number of columns of y."""
+    free: Index = slice(None)
     """The coordinates of a joined particle that the flow moves."""
 
     @abstractmethod
@@ -43,15 +53,17 @@ class Condition(ABC):
         joined = torch.cat([x, z[len(x) :]])
         z[self.free] = joined[self.free]
 
-    def initial(self, target: Target, rng: Random, n: int) -> Tensor:
-        """Draw n particles whose frozen part follows the data; their free part is not used."""
-        return target.draw(rng, n)
+    def numbers(self, shape: Shape) -> Tensor:
+        """Return which coordinates of joined particles are given numbers, (k,)."""
+        return torch.arange(0)
+
+    def groups(self, z: Tensor) -> Tensor:
+        """Return the class number of each joined particle, (M,)."""
+        return torch.zeros(z.shape[1], dtype=torch.long, device=z.device)
 
 
 class Unconditional(Condition):
     """No condition: p(x)."""
-
-    free: Index = slice(None)
 
     def join(self, x: Tensor, y: Tensor | None = None) -> Tensor:
         """Return ``x``."""
@@ -65,21 +77,24 @@ class Unconditional(Condition):
 class Observed(Unconditional):
     """Given some coordinates of x itself, as in inpainting: those where the mask (d,) is true.
 
-    They are projected as the image that they are part of, so there is no amplifier.
+    They are projected as part of x, so there is no amplifier.
     """
-
-    freezes_x = True
 
     def __init__(self, mask: Tensor) -> None:
         self.mask = mask
         self.free = (~mask).nonzero().squeeze(1)
+
+    def numbers(self, shape: Shape) -> Tensor:
+        """Return the given columns of a table. Pixels are not numbers of their own."""
+        assert self.mask is not None
+        return torch.arange(0) if len(shape) == 3 else self.mask.nonzero()[:, 0]
 
 
 class Columns(Condition):
     """Given the values of ``l`` continuous columns."""
 
     def __init__(self, l: int, amplifier: float) -> None:
-        self.l = l
+        self.l = self.n_columns = l
         self.amplifier = amplifier
         self.free = slice(-l)
 
@@ -92,24 +107,31 @@ class Columns(Condition):
         """Return x and the columns y."""
         return z[: -self.l], z[-self.l :]
 
+    def numbers(self, shape: Shape) -> Tensor:
+        """Return the coordinates below x."""
+        d = math.prod(shape)
+        return torch.arange(d, d + self.l)
 
-class Label(Columns):
-    """Given a class, one of ``l``: the columns are its one-hot vector."""
+
+class Label(Condition):
+    """Given a class, one of ``l``: below x stands its one-hot vector."""
+
+    n_columns = 1
+
+    def __init__(self, l: int, amplifier: float) -> None:
+        self.l = self.n_groups = l
+        self.amplifier = amplifier
+        self.free = slice(-l)
 
     def join(self, x: Tensor, y: Tensor | None) -> Tensor:
         """Return (x, e_y) for class numbers y, with shape (M,)."""
         assert y is not None
-        return super().join(x, torch.nn.functional.one_hot(y, self.l).T.to(x.dtype))
+        return torch.cat([x, torch.nn.functional.one_hot(y, self.l).T.to(x.dtype)])
 
     def split(self, z: Tensor) -> tuple[Tensor, Tensor]:
         """Return x and the class numbers y."""
-        x, e = super().split(z)
-        return x, e.argmax(dim=0)
+        return z[: -self.l], self.groups(z)
 
-
-def given_numbers(condition: Condition, shape: tuple[int, ...]) -> Tensor:
-    """Return which coordinates of joined particles are columns of numbers that are given, (k,)."""
-    d = math.prod(shape)
-    if isinstance(condition, Observed):
-        return torch.arange(0) if len(shape) == 3 else condition.mask.nonzero()[:, 0]
-    return torch.arange(d, d + (0 if isinstance(condition, Label) else condition.l))
+    def groups(self, z: Tensor) -> Tensor:
+        """Return the class number of each joined particle, (M,)."""
+        return z[-self.l :].argmax(dim=0)

@@ -6,23 +6,20 @@ orthonormal directions in the coordinates of the level, maps from counts.
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from torch import Tensor
 
-from sliceflow._random import Random
 from sliceflow._threads import parallel, shares
-from sliceflow._validation import check_integer, check_number
+from sliceflow._validation import check_flag, check_integer, check_number, check_optional_integer
 from sliceflow.conditions import Condition
-from sliceflow.distributed import Work, finished
 from sliceflow.projections import (
     BLOCK,
     AnyOf,
     Bands,
     Basis,
+    Directions,
     Local,
-    Operator,
-    Projection,
     Rotation,
     Sphere,
     Tiles,
@@ -35,7 +32,6 @@ from sliceflow.schedules import Band, Stage
 from sliceflow.targets import DrawRows
 from sliceflow.transport import (
     CELLS,
-    KNOTS,
     MOST_CELLS,
     HistogramMap,
     KnotMap,
@@ -43,7 +39,7 @@ from sliceflow.transport import (
     Values,
 )
 
-MOST_STEP_SIZE = 1e9
+MAX_STEP_SIZE = 1e9
 """The largest η: the default is at most d, and no x has more coordinates."""
 
 AXES_ROWS = 1000
@@ -51,34 +47,41 @@ AXES_ROWS = 1000
 
 
 class Engine(Protocol):
-    """How the steps of a stage are done; the law of directions is the engine's own."""
+    """How the steps of a stage are done."""
+
+    @property
+    def entropy(self) -> float:
+        """λ: each step adds noise of variance 2λη."""
+
+    @property
+    def fixed_directions(self) -> bool:
+        """Whether the steps of a stage share their directions."""
+
+    @property
+    def n_cdf(self) -> int | None:
+        """The number of particles from which F_p is estimated; None for all."""
 
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
-        """Return the level at which the particles are while the stage lasts."""
+        """Return the level whose coordinates the stage's directions are written in."""
 
     def axes(self, stage: Stage, shape: tuple[int, ...], draw: DrawRows) -> Tensor | None:
-        """Return what the stage's directions owe to the data at its level: axes (P, P), if any."""
+        """Return the stage's data-dependent axes, (P, P), if it has any."""
 
     def directions(
         self, stage: Stage, shape: tuple[int, ...], condition: Condition, axes: Tensor | None
-    ) -> Any:
-        """Return the law of the stage's directions, for x of this shape."""
+    ) -> Directions:
+        """Return the distribution of the stage's directions, for x of this shape."""
+
+    def weight(self, stage: Stage, shape: tuple[int, ...]) -> float:
+        """Return w: the displacement along each direction is multiplied by it."""
 
     def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
         """Return how many maps a step of the stage has, and P if it has axes (P, P)."""
 
-    def draw(self, law: Any, rng: Random, like: Tensor) -> Operator:
-        """Draw the directions of a step, of the dtype and on the device of ``like``."""
-
-    def weight(self, law: Any) -> float:
-        """Return by what the displacement along each direction is multiplied."""
-
-    def displace(
-        self, z: Tensor, offline: list[Tensor], p: Values, q: Values, knots: int | None = None
-    ) -> Work[KnotMap | None]:
+    def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
         """Replace values z by T(z) − z, with the map T from values p to values q of each row.
 
-        Those of offline particles likewise. If asked for, return T by so many knots.
+        Return T by this number of knots, if it is given.
         """
 
 
@@ -89,11 +92,18 @@ class Exact:
     Parameters
     ----------
     n_directions
-        H, the number of directions of a step.
+        The number of directions of a step, H.
     step_size
-        η. By default d H / (H + d − 1), where d counts the coordinates that the directions reach:
-        the paper's η = d if H is much larger, and less if not, because the moves along directions
-        that are not orthogonal add up.
+        The step size η. By default d H / (H + d − 1), where d counts the coordinates that the
+        directions reach: the paper's η = d if H is much larger, and less if not, because moves
+        along directions that are not orthogonal add up.
+    entropy
+        The λ of Liutkus et al.: each step adds noise of variance 2λη.
+    fixed_directions
+        Draw directions once for each stage instead of for each step (Liutkus et al.).
+    n_cdf
+        The number of particles, drawn for each step, from which it estimates their CDF. By default
+        all.
     memory
         Bytes for the values along directions, the part of a step's memory that can be chosen;
         docs/design.md has the rest. The least is that of one direction at a time.
@@ -101,57 +111,55 @@ class Exact:
 
     n_directions: int = 128
     step_size: float | None = None
+    entropy: float = 0.0
+    fixed_directions: bool = False
+    n_cdf: int | None = None
     memory: int = 2**28
 
     def __post_init__(self) -> None:
         check_integer("n_directions", self.n_directions, 1)
         check_integer("memory", self.memory, 1)
         if self.step_size is not None:
-            check_number("step_size", self.step_size, positive=True, most=MOST_STEP_SIZE)
+            check_number("step_size", self.step_size, positive=True, most=MAX_STEP_SIZE)
+        check_number("entropy", self.entropy, positive=False)
+        check_flag("fixed_directions", self.fixed_directions)
+        check_optional_integer("n_cdf", self.n_cdf, 2)
 
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
-        """Return full size: the directions are upsampled themselves."""
-        return FullSize()
+        """Return the level whose patches are upsampled by Lanczos."""
+        if stage.resolution is None:
+            return FullSize()
+        channels, height, width = shape
+        return LanczosLevel.at((channels, height, width), stage.resolution, like)
 
     def axes(self, stage: Stage, shape: tuple[int, ...], draw: DrawRows) -> None:
-        """Return None: the directions owe nothing to the data."""
+        """Return None: the directions do not depend on the data."""
 
     def directions(
         self, stage: Stage, shape: tuple[int, ...], condition: Condition, axes: Tensor | None
-    ) -> Sphere | Local:
+    ) -> Directions:
         """Return uniform directions or, at a resolution, patches."""
-        l, amplifier = condition.l, condition.amplifier
+        h, l, amplifier = self.n_directions, condition.l, condition.amplifier
         if stage.resolution is None:
-            return Sphere(math.prod(shape), l, amplifier)
+            return Sphere(math.prod(shape), h, l, amplifier)
         channels, height, width = shape
         patch = stage.resolution if stage.patch is None else stage.patch
-        return Local((channels, height, width), stage.resolution, patch, l, amplifier)
+        return Local((channels, height, width), stage.resolution, patch, h, l, amplifier)
+
+    def weight(self, stage: Stage, shape: tuple[int, ...]) -> float:
+        """Return η/H."""
+        default = default_step_size(math.prod(_at_level(stage, shape)), self.n_directions)
+        return (default if self.step_size is None else self.step_size) / self.n_directions
 
     def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, None]:
         """Return H: there are no axes."""
         return self.n_directions, None
 
-    def draw(self, law: Sphere | Local, rng: Random, like: Tensor) -> Projection:
-        """Draw H directions."""
-        return law.draw(rng, self.n_directions, like)
-
-    def weight(self, law: Sphere | Local) -> float:
-        """Return η/H."""
-        default = default_step_size(law.reach, self.n_directions)
-        return (default if self.step_size is None else self.step_size) / self.n_directions
-
-    def displace(
-        self, z: Tensor, offline: list[Tensor], p: Values, q: Values, knots: int | None = None
-    ) -> Work[KnotMap | None]:
+    def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
         """Map as many directions at a time as have room in ``memory``."""
-        chunk = chunk_size(self.memory, sum(v.shape[1] for v in [z, *offline]), q.z.shape[1])
-        record = (
-            None if knots is None else KnotMap.of((yield from HistogramMap.merged(p, q)), knots)
-        )
-        for rows in slices(len(z), chunk):
-            T = SortedMap.between(p.z[rows], q.z[rows])
-            for v in [z, *offline]:
-                T.move(v[rows])
+        record = None if knots is None else KnotMap.of(HistogramMap.of(p, q), knots)
+        for rows in slices(len(z), chunk_size(self.memory, z.shape[1], q.z.shape[1])):
+            SortedMap.between(p.z[rows], q.z[rows]).move(z[rows])
         return record
 
 
@@ -185,11 +193,16 @@ class Fast:
         B, the number of cells on which the values along a direction are counted.
     step_size
         How far to go: 1 is all the way, which along orthonormal directions is right. Beyond 2
-        particles would fly apart.
+        the particles would diverge.
     """
 
     cells: int = CELLS
     step_size: float = 1.0
+
+    # variants of the paper that only `Exact` has
+    entropy = 0.0
+    fixed_directions = False
+    n_cdf = None
 
     def __post_init__(self) -> None:
         check_integer("cells", self.cells, 8, MOST_CELLS)
@@ -235,38 +248,33 @@ class Fast:
         tiles = math.prod(n // s for n, s in zip(at_level[-2:], sides, strict=True))
         return p if stage.shared else p * tiles, None if stage.band is None else p
 
-    def draw(self, law: Tiles, rng: Random, like: Tensor) -> Operator:
-        """Draw an offset and a basis."""
-        return law.draw(rng, like)
-
-    def weight(self, law: Tiles) -> float:
+    def weight(self, stage: Stage, shape: tuple[int, ...]) -> float:
         """Return the step size: orthonormal directions are not averaged."""
         return self.step_size
 
-    def displace(
-        self, z: Tensor, offline: list[Tensor], p: Values, q: Values, knots: int | None = None
-    ) -> Work[KnotMap | None]:
-        """Map the values; those of offline particles by a few knots."""
+    def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
+        """Map the values, with rows shared among threads."""
 
-        def displace(rows: slice) -> Work[KnotMap | None]:
-            T = yield from HistogramMap.merged(p[rows], q[rows], self.cells)
+        def displace(rows: slice) -> KnotMap | None:
+            T = HistogramMap.of(p[rows], q[rows], self.cells)
             T.move(z[rows])
-            for values in offline:
-                KnotMap.of(T, KNOTS).move(values[rows])
             return None if knots is None else KnotMap.of(T, knots)
 
-        if not p.is_all:
-            return (yield from displace(slice(None)))
-        maps = parallel(lambda rows: finished(displace(rows)), shares(len(z)))
+        maps = parallel(displace, shares(len(z)))
         return KnotMap.joined([T for T in maps if T is not None])
+
+
+def _at_level(stage: Stage, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of x at the level of a stage."""
+    if stage.resolution is None:
+        return shape
+    channels, height, width = shape
+    return level_shape((channels, height, width), stage.resolution)
 
 
 def _tile(stage: Stage, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int | None, int]:
     """Return the shape of x at the level, the side of a tile, None if that is all of x, and P."""
-    at_level = shape
-    if stage.resolution is not None:
-        channels, height, width = shape
-        at_level = level_shape((channels, height, width), stage.resolution)
+    at_level = _at_level(stage, shape)
     if stage.patch is None or stage.patch >= max(at_level[-2:]):
         return at_level, None, math.prod(at_level)
     p = math.prod(at_level[:-2]) * math.prod(tile_sides(at_level, stage.patch))

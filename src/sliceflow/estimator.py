@@ -1,69 +1,49 @@
-"""The door: `SlicedFlow`, with scikit-learn's conventions."""
+"""`SlicedFlow`: the estimator, with scikit-learn's conventions."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from sliceflow._devices import check_device, cpu_by_default, own_device
 from sliceflow._parameters import Parameters
 from sliceflow._random import Draw, Random
-from sliceflow._scaling import Scaling
-from sliceflow._support import Support
 from sliceflow._validation import (
-    Kind,
-    are_labels,
-    check_columns,
-    check_device,
     check_flag,
-    check_given_labels,
     check_integer,
-    check_labels,
-    check_mask,
     check_number,
     check_optional_integer,
     check_preset,
     check_resolution,
-    check_rows,
     check_seed,
     check_shards,
-    check_training_columns,
-    check_training_rows,
     column_names,
-    is_bytes,
-    numbered_names,
 )
-from sliceflow.conditions import (
-    Columns,
-    Condition,
-    Label,
-    Observed,
-    Unconditional,
-    given_numbers,
-)
-from sliceflow.distributed import Group
-from sliceflow.distributed import group as group_of
+from sliceflow.codec import Codec, Output
+from sliceflow.distributed import Group, SingleProcess, distributed_group
 from sliceflow.engines import Engine, Exact, Fast
-from sliceflow.flow import Flow, Precision
+from sliceflow.flow import Flow
+from sliceflow.model import Model
 from sliceflow.plan import Plan
 from sliceflow.schedules import PRESETS, Stage, by_name
+from sliceflow.spec import Spec
 from sliceflow.starts import Gaussian, Noise, Start
 from sliceflow.streams import Reader, Stream, StreamTarget
 from sliceflow.targets import ArrayTarget, Target, balanced, mixed
 from sliceflow.transport import KNOTS
 
-PROBED = 10_000
-"""Rows of a stream from which units, labels and their shares are found out."""
+_PROBED = 10_000
+"""Rows of a stream from which units, labels and their shares are estimated."""
 
-OF_LABELS, OF_NUMBERS = 10.0, 1.0
-"""ξ by default. For numbers, 10 would make z almost y alone: x would follow single rows."""
+_MAX_PARTICLES = 10_000
+"""Particles by default, if the data has as many rows."""
 
-MOST_STREAMED = 10_000
-"""Particles, and rows that a step sees of a stream, by default."""
+_MAX_BATCH, _MAX_STREAMED_BATCH = 20_000, 10_000
+"""Rows of data that a step sees by default, at most."""
 
 
 class SlicedFlow(Parameters):
@@ -77,14 +57,14 @@ class SlicedFlow(Parameters):
     Parameters
     ----------
     n_particles : int, optional
-        M. By default as many as the data has rows.
+        The number of particles, M. By default as many as the data has rows, but at most 10,000.
     schedule : int, "quick", "standard", "best" or sequence of Stage, optional
-        The steps: a number of them with directions of all of x, a preset, or stages one after
-        the other. More steps come nearer to the data. By default "standard": 100 steps for a
-        table, a pyramid of levels for images. The last level should be that of the image: detail
-        that no level sees stays noise.
-    engine : Engine, optional
-        How a step is done: `Fast` by default, or `Exact` for the paper's own.
+        The steps: a number of steps with directions of all of x, a preset, or a list of stages.
+        More steps come nearer to the data. By default "standard": 100 steps for a table, a pyramid
+        of levels for images. The last level should be that of the image: detail that no level sees
+        stays noise.
+    engine : Fast or Exact, optional
+        How a step is done: `Fast` by default; `Exact` is the paper's.
     start : float or "gaussian", optional
         Where particles start: noise of this standard deviation, or a Gaussian with the mean and
         the covariance of the data, of each class if there are labels. By default 1 for tables,
@@ -94,53 +74,39 @@ class SlicedFlow(Parameters):
         What y is. By default words, truth values, and one column of whole numbers are labels, if
         there are at most 100 different ones and each occurs twice on average; all else is numbers.
     amplifier : float, optional
-        ξ: how much y weighs. By default 10 for labels, as in the paper, and 1 for numbers; 0
-        ignores y, and too much hurts where there are few rows.
+        The weight of y, ξ. By default 10 for labels, as in the paper, and 1 for numbers. With 0, y
+        is ignored; large weights hurt where there are few rows.
     balanced : bool
-        Whether all labels are to have equally many particles; by default as in the data.
+        Whether all labels have the same number of particles. By default they are as frequent as in
+        the data.
     observed : bool array of the shape of one row of x, or the name of a half, optional
         The coordinates of x that are given when sampling, the same for all rows: inpainting. Or
         the half of the images that is given: "left", "right", "top" or "bottom".
-    entropy : float
-        λ: each step adds noise of variance 2λη (Liutkus et al.).
-    fixed_directions : bool
-        Draw directions once for each stage instead of for each step (Liutkus et al.).
     batch_size : int, optional
-        The most rows of data that a step sees: one of equal parts, drawn for each step or, at a
-        resolution, for each stage. By default all.
-    n_cdf : int, optional
-        The particles, drawn afresh, from which a step estimates their CDF. By default all.
+        The largest number of rows of data that a step sees. Larger data is cut into equal parts,
+        and one is drawn for each step or, at a resolution, for each stage. By default 20,000, and
+        10,000 of a stream.
     knots : int or None
-        How finely the map of each direction is recorded, for `sample`: more knots take more memory
-        and come nearer to it. None records nothing: then there are only the particles of the fit.
-    checkpoints : path, optional
-        A folder in which `fit` saves how far it is, every so many minutes, on SIGTERM and Ctrl-C,
-        and from which the same fit goes on with the same bits. The last two are kept.
-    checkpoint_minutes : float
-        How long to wait between two.
-    shards : int, optional
-        Into how many parts particles and data are cut: processes that torchrun started share them,
-        and as many shards give the same bits on any number of processes. By default 64 if there
-        are such processes, or fewer if there are not as many rows and particles, else 1.
+        The number of knots by which the map of each direction is recorded, for `sample`. More
+        knots take more memory and come nearer to the map. None records nothing: then the only
+        samples are the particles of the fit.
     device : str or torch.device
-        Where to work.
+        The device to run on.
     random_state : int, NumPy generator or None
         The seed. The same one gives the same bits on any number of threads.
-    verbose : bool
-        Show progress.
 
     Attributes
     ----------
     particles_ : array, (n_particles, ...)
-        The particles after `fit`: the paper's batched samples. In few dimensions, as many of them
-        as there are rows end near the rows themselves; those of `sample` keep more distance. Of
-        many processes, each has its own.
+        The particles after `fit`: the paper's batched samples. In few dimensions, if there are as
+        many of them as rows, they end near the rows themselves; those of `sample` keep more
+        distance. If many processes share the fit, each has its own.
     conditions_ : array or None
         Their labels or columns, which follow those of the data.
     classes_ : array or None
         The labels that occur in y, if it is labels.
-    model_ : FlowModel or None
-        The recorded flow, which needs no data to be sampled from.
+    model_ : Model or None
+        The recorded flow, from which samples are drawn without the data.
     seed_ : int
         The seed used.
     n_features_in_ : int
@@ -171,17 +137,10 @@ class SlicedFlow(Parameters):
         amplifier: float | None = None,
         balanced: bool = False,
         observed: Any = None,
-        entropy: float = 0.0,
-        fixed_directions: bool = False,
         batch_size: int | None = None,
-        n_cdf: int | None = None,
         knots: int | None = KNOTS,
-        checkpoints: str | Path | None = None,
-        checkpoint_minutes: float = 10.0,
-        shards: int | None = None,
         device: str | torch.device = "cpu",
         random_state: Any = None,
-        verbose: bool = False,
     ) -> None:
         self.n_particles = n_particles
         self.schedule = schedule
@@ -191,19 +150,22 @@ class SlicedFlow(Parameters):
         self.amplifier = amplifier
         self.balanced = balanced
         self.observed = observed
-        self.entropy = entropy
-        self.fixed_directions = fixed_directions
         self.batch_size = batch_size
-        self.n_cdf = n_cdf
         self.knots = knots
-        self.checkpoints = checkpoints
-        self.checkpoint_minutes = checkpoint_minutes
-        self.shards = shards
         self.device = device
         self.random_state = random_state
-        self.verbose = verbose
 
-    def fit(self, x: Any, y: Any = None) -> Self:
+    def fit(
+        self,
+        x: Any,
+        y: Any = None,
+        *,
+        checkpoints: str | Path | None = None,
+        checkpoint_minutes: float = 10.0,
+        distributed: bool = False,
+        shards: int | None = None,
+        verbose: bool = False,
+    ) -> Self:
         """Move particles from noise onto the data.
 
         Parameters
@@ -213,154 +175,207 @@ class SlicedFlow(Parameters):
             bytes, or values of about −1 to 1. A `sliceflow.data.stream` has both x and y.
         y : array or tensor, (n,) or (n, l), optional
             What to condition on: labels or numbers; see ``y_type``.
+        checkpoints : path, optional
+            A folder in which the state is saved now and then, on SIGTERM and on Ctrl-C. The same
+            fit goes on from there, with the same bits. The last two checkpoints are kept.
+        checkpoint_minutes : float
+            The time between two checkpoints.
+        distributed : bool
+            Share the fit among the processes that a launcher started, such as
+            ``python -m sliceflow.launch``. By default each process fits alone.
+        shards : int, optional
+            The number of parts into which particles and data are cut. Processes share them, and
+            the same number of shards gives the same bits on any number of processes. By default 1,
+            and 64 if distributed, but no more than there are rows and particles.
+        verbose : bool
+            Show progress.
         """
-        plan = self.plan(x, y)
-        minutes = check_number("checkpoint_minutes", self.checkpoint_minutes, positive=False)
-        state = plan.run((), self.checkpoints, minutes, self.verbose)
+        if checkpoints is not None and self.random_state is None:
+            raise ValueError("checkpoints belong to one seed: pass random_state=0, for example")
+        plan = self.plan(x, y, distributed=distributed, shards=shards)
+        minutes = check_number("checkpoint_minutes", checkpoint_minutes, positive=False)
+        state = plan.run((), checkpoints, minutes, verbose)
         # Set only now: a fit that fails leaves a fitted model as it was.
-        self.classes_, self.seed_ = plan.classes, plan.flow.seed
-        self.n_features_in_ = math.prod(plan.flow.shape)
+        self.classes_, self.seed_ = plan.codec.classes, plan.flow.spec.seed
+        self.n_features_in_ = math.prod(plan.codec.shape)
         self.model_ = plan.model(state)
         self.particles_, self.conditions_ = plan.samples(state)
         self._set_feature_names(column_names(x))
         return self
 
-    def plan(self, x: Any, y: Any = None) -> Plan:
+    @cpu_by_default()
+    def plan(
+        self, x: Any, y: Any = None, *, distributed: bool = False, shards: int | None = None
+    ) -> Plan:
         """Check data and parameters, and return what `fit` would do, for you to run and watch."""
-        if self.checkpoints is not None and self.random_state is None:
-            raise ValueError("checkpoints are of one seed: pass random_state=0 to go on from them")
         seed, stream = check_seed(self.random_state), x if isinstance(x, Stream) else None
         if stream is not None:
             if y is not None:
                 raise ValueError("a stream has its own y: name its columns there, and leave it out")
-            x, y = stream.draw(Random(seed, Draw.PROBE), PROBED)
-        rows = check_training_rows(x)
-        shape, (n, m, group) = tuple(rows.shape[1:]), self._numbers(len(rows), stream)
-        condition, y_rows, classes = self._condition(shape, len(rows), y)
-        z = condition.join(rows.cpu().flatten(1).T, y_rows)
-        support = Support.of(z, given_numbers(condition, shape))
-        z = support.clip(z)
-        pixels = torch.arange(len(z)) < (math.prod(shape) if is_bytes(x) else 0)
-        scaling = Scaling.of(z, _columns(shape, condition), pixels)
-        device = check_device(self.device)
-        join = Joining(condition, classes, support, scaling, int(pixels.sum()), device)
+            x, y = stream.draw(Random(seed, Draw.PROBE), _PROBED)
+        codec = Codec.fit(
+            x, y, y_type=self.y_type, amplifier=self.amplifier, observed=self.observed
+        )
+        if check_flag("balanced", self.balanced) and codec.condition.n_groups == 1:
+            raise ValueError("balanced=True is for labels, and y has none: leave it out")
+        n = len(x) if stream is None else len(stream)
+        m = min(n, _MAX_PARTICLES) if self.n_particles is None else self.n_particles
+        m = check_integer("n_particles", m, 2)
+        group = _group(min(m, n if stream is None else stream.n_blocks), distributed, shards)
         if stream is None:
-            targets: Sequence[Target] = self._targets(scaling.forward(z), join, seed, group)
+            targets: Sequence[Target] = self._targets(codec.encode(x, y), codec, seed, group)
         else:
-            targets = self._streamed(stream, scaling.forward(z), join, group)
-        flow = self._flow(targets, condition, shape, seed, group)
-        kinds = Kind.of(x), None if y is None else Kind.of(y)
-        names = _names(x, y, math.prod(shape))
-        return Plan(flow, m, n, support, scaling, *kinds, np.shape(y)[1:], classes, names)
+            targets = self._streamed(stream, codec.encode(x, y), codec, group)
+        return Plan(self._flow(targets, codec, seed, group), codec, m, n)
 
-    def sample(self, n: int, y: Any = None, random_state: Any = None) -> Any:
+    @overload
+    def sample(
+        self,
+        n: int,
+        y: Any = ...,
+        random_state: Any = ...,
+        *,
+        verbose: bool = ...,
+        output: Literal["numpy"],
+    ) -> np.ndarray: ...
+    @overload
+    def sample(
+        self,
+        n: int,
+        y: Any = ...,
+        random_state: Any = ...,
+        *,
+        verbose: bool = ...,
+        output: Literal["torch"],
+    ) -> Tensor: ...
+    @overload
+    def sample(
+        self,
+        n: int,
+        y: Any = ...,
+        random_state: Any = ...,
+        *,
+        verbose: bool = ...,
+        output: None = ...,
+    ) -> Any: ...
+    def sample(
+        self,
+        n: int,
+        y: Any = None,
+        random_state: Any = None,
+        *,
+        verbose: bool = False,
+        output: Output = None,
+    ) -> Any:
         """Return n new samples of x, given y if the model is conditional.
 
         Parameters
         ----------
         n : int
-            How many.
+            The number of samples.
         y : label, columns, or row of x, or n of them
             The condition, one for all samples or one for each. Of rows of x only the observed
             coordinates are read (the others may be NaN), and they come back as they are. The
             columns of a data frame are found by name. A number beyond the data counts as the
-            nearest that the data has, with a warning.
+            nearest number in the data, with a warning.
         random_state : int, NumPy generator or None
             The seed of these samples: the same one gives the same samples. By default each call
             gives new ones.
+        verbose : bool
+            Show progress.
+        output : "numpy", "torch" or None
+            The kind of array to return. By default that of the data.
         """
+        model = self._fitted()
+        device = check_device(self.device)
+        return model.sample(n, y, random_state, verbose=verbose, output=output, device=device)
+
+    def save(
+        self, path: str | Path, about: str = "", metrics: Mapping[str, float] | None = None
+    ) -> None:
+        """Write the model to a file, which `sliceflow.load` reads; see `Model.save`."""
+        self._fitted().save(path, about, metrics)
+
+    def _fitted(self) -> Model:
         if not hasattr(self, "model_"):
             raise ValueError("this SlicedFlow is not fitted: call fit(x) or fit(x, y) first")
         if self.model_ is None:
-            raise ValueError("this fit was not recorded: pass knots=64 and fit again to sample")
-        return self.model_.sample(n, y, random_state, self.verbose)
+            raise ValueError("this fit was not recorded: pass knots=64 and fit again")
+        return self.model_
 
     def _set_feature_names(self, names: tuple[str, ...]) -> None:
-        """Have them only if there are some, as scikit-learn does."""
+        """Set the attribute only if there are names, as scikit-learn does."""
         self.__dict__.pop("feature_names_in_", None)
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what this estimator takes. Only scikit-learn calls it."""
+        """Return what this estimator takes. Only scikit-learn calls it."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(None, TargetTags(required=False), input_tags=InputTags())
 
-    def _numbers(self, rows: int, stream: Stream | None) -> tuple[int, int, Group]:
-        """Return how many rows and particles there are, and the processes that share them."""
-        n = rows if stream is None else len(stream)
-        m = min(n, MOST_STREAMED if stream else n) if self.n_particles is None else self.n_particles
-        m = check_integer("n_particles", m, 2)
-        most = min(m, n if stream is None else len(stream.blocks.sizes))
-        group = group_of(check_optional_integer("shards", self.shards, 1), most)
-        check_shards(group.shards, most, group.size)
-        return n, m, group
-
-    def _flow(
-        self,
-        targets: Sequence[Target],
-        condition: Condition,
-        shape: tuple[int, ...],
-        seed: int,
-        group: Group,
-    ) -> Flow:
+    def _flow(self, targets: Sequence[Target], codec: Codec, seed: int, group: Group) -> Flow:
         """Check the parameters and make the flow to these targets."""
-        knots = check_optional_integer("knots", self.knots, 2)
-        return Flow(
-            targets,
-            condition,
-            shape,
-            self._stages(shape),
+        spec = Spec(
+            codec.shape,
+            self._stages(codec.shape),
+            codec.condition,
             self._engine(group.shards),
-            initial=self._initial(shape),
-            entropy=check_number("entropy", self.entropy, positive=False),
-            fixed_directions=check_flag("fixed_directions", self.fixed_directions),
-            n_cdf=check_optional_integer("n_cdf", self.n_cdf, 2),
-            precision=None if knots is None else Precision(knots),
-            seed=seed,
-            group=group,
+            seed,
         )
+        knots = check_optional_integer("knots", self.knots, 2)
+        return Flow(spec, targets, self._initial(codec.shape), knots, group)
 
-    def _targets(self, data: Tensor, join: "Joining", seed: int, group: Group) -> list[ArrayTarget]:
+    def _targets(self, data: Tensor, codec: Codec, seed: int, group: Group) -> list[ArrayTarget]:
         """Return the shards of the data, (D, N), that this process has."""
-        rng, labels = Random(seed, Draw.ORDER), _strata(data, join.condition)
-        if check_flag("balanced", self.balanced):
+        rng, labels = Random(seed, Draw.ORDER), codec.condition.groups(data).numpy()
+        if self.balanced:
             rows = balanced(rng, labels)
             data, labels = data[:, rows], labels[rows]
         data = data[:, mixed(rng, labels)]
-        each, cuts = self._batch_size(group), group.cuts(data.shape[1])
-        return [ArrayTarget(data[:, own].to(join.device), each, join.n_pixels) for own in cuts]
+        device, each = self._device(group), self._batch_size(_MAX_BATCH, group)
+        cuts = group.cuts(data.shape[1])
+        return [ArrayTarget(data[:, own].to(device), each, codec.n_pixels) for own in cuts]
 
     def _streamed(
-        self, stream: Stream, some: Tensor, join: "Joining", group: Group
+        self, stream: Stream, probed: Tensor, codec: Codec, group: Group
     ) -> list[StreamTarget]:
-        """Return the shards of a stream that this process has; its labels are as often as here."""
-        each, reader = self._batch_size(group) or -(-MOST_STREAMED // group.shards), Reader()
-        shares = None
-        if isinstance(join.condition, Label):
-            counts = np.bincount(_strata(some, join.condition), minlength=join.condition.l)
+        """Return the shards of a stream that this process has.
+
+        Labels have the shares that they have among the rows that were probed.
+        """
+        each, reader, shares = self._batch_size(_MAX_STREAMED_BATCH, group), Reader(), None
+        if codec.condition.n_groups > 1:
+            labels = codec.condition.groups(probed).numpy()
+            counts = np.bincount(labels, minlength=codec.condition.n_groups)
             shares = np.ones(len(counts)) if self.balanced else counts
-        blocks = np.arange(len(stream.blocks.sizes))
+        blocks, device = np.arange(stream.n_blocks), self._device(group)
         return [
-            StreamTarget(stream.blocks, blocks[v :: group.shards], each, join, reader, shares)
+            StreamTarget(
+                stream.blocks, blocks[v :: group.shards], each, codec, reader, shares, device
+            )
             for v in group.own
         ]
 
-    def _batch_size(self, group: Group) -> int | None:
-        """Return how many rows a step sees of each shard, if not all."""
-        size = check_optional_integer("batch_size", self.batch_size, 2)
-        return None if size is None else math.ceil(size / group.shards)
+    def _device(self, group: Group) -> torch.device:
+        device = check_device(self.device)
+        return own_device(device) if group.size > 1 else device
+
+    def _batch_size(self, default: int, group: Group) -> int:
+        """Return how many rows a step sees of each shard, at most."""
+        size = default if self.batch_size is None else self.batch_size
+        return math.ceil(check_integer("batch_size", size, 2) / group.shards)
 
     def _engine(self, shards: int) -> Engine:
         if self.engine is None:
             return Fast()
         if not isinstance(self.engine, Fast | Exact):
-            raise TypeError(f"engine={self.engine!r} is no engine: pass Fast() or Exact()")
+            raise TypeError(f"engine={self.engine!r} is not an engine: pass Fast() or Exact()")
         if isinstance(self.engine, Exact) and shards > 1:
             raise ValueError(
-                "Exact() sorts all values in one place, and has no shards: pass Fast(), or run it "
-                "as one process and leave out shards"
+                "Exact() sorts all values in one place and has no shards: pass Fast(), or leave "
+                "out shards and distributed"
             )
         return self.engine
 
@@ -374,31 +389,6 @@ class SlicedFlow(Parameters):
                 raise ValueError(f'start={start!r}: pass "gaussian" or a standard deviation')
             return Gaussian()
         return Noise(check_number("start", start, positive=True))
-
-    def _condition(
-        self, shape: tuple[int, ...], n: int, y: Any
-    ) -> tuple[Condition, Tensor | None, np.ndarray | None]:
-        """Choose the condition by what is given; return it, y for it to join, and the classes."""
-        for name in ("amplifier", "y_type"):
-            if getattr(self, name) is not None and (y is None or self.observed is not None):
-                raise ValueError(f"{name} is about y, and there is none: leave it out, or give y")
-        if self.balanced and (y is None or not are_labels(y, self.y_type)):
-            raise ValueError("balanced=True is for labels, and y has none: leave it out")
-        if self.observed is not None:
-            if y is not None:
-                raise ValueError("observed and y are two conditions: give one of them")
-            return Observed(check_mask(self.observed, shape)), None, None
-        if y is None:
-            return Unconditional(), None, None
-        if not are_labels(y, self.y_type):
-            columns = check_training_columns(y, n)
-            return Columns(len(columns), self._amplifier(OF_NUMBERS)), columns, None
-        classes, codes = check_labels(y, n)
-        return Label(len(classes), self._amplifier(OF_LABELS)), codes, classes
-
-    def _amplifier(self, default: float) -> float:
-        given = default if self.amplifier is None else self.amplifier
-        return check_number("amplifier", given, positive=False)
 
     def _stages(self, shape: tuple[int, ...]) -> tuple[Stage, ...]:
         """Return the schedule as stages, if they fit the shape of x."""
@@ -416,40 +406,15 @@ class SlicedFlow(Parameters):
         return tuple(_checked(stage, shape, is_exact) for stage in schedule)
 
 
-@dataclass(frozen=True, eq=False)
-class Joining:
-    """How rows of data become particles."""
-
-    condition: Condition
-    classes: np.ndarray | None
-    support: Support
-    scaling: Scaling
-    n_pixels: int
-    device: torch.device
-
-    def __call__(self, x: np.ndarray, y: np.ndarray | None) -> Tensor:
-        """Return particles (D, n) of rows and their labels or columns."""
-        rows, given = check_rows(x), None
-        if self.classes is not None:
-            given = self._labels(y, len(rows))
-        elif self.condition.l:
-            given = check_columns(y, len(rows))
-        z = self.support.clip(self.condition.join(rows.flatten(1).T, given))
-        return self.scaling.forward(z).to(self.device)
-
-    def _labels(self, y: np.ndarray | None, n: int) -> Tensor:
-        assert self.classes is not None
-        try:
-            return check_given_labels(y, n, self.classes)
-        except ValueError as error:
-            raise ValueError(
-                f"y has labels that are not among the {PROBED:,} rows which were looked at before "
-                "the fit: put rare labels together, or drop their rows"
-            ) from error
-
-    def labels(self, z: Tensor) -> np.ndarray:
-        """Return the class number of each particle."""
-        return _strata(z, self.condition)
+def _group(most: int, distributed: bool, shards: int | None) -> Group:
+    """Return the processes that share a fit of data that can be cut into this many shards."""
+    wanted = check_optional_integer("shards", shards, 1)
+    if check_flag("distributed", distributed):
+        group: Group = distributed_group(wanted, most)
+    else:
+        group = SingleProcess(wanted or 1)
+    check_shards(group.shards, most, group.size)
+    return group
 
 
 def _of_exact(stage: Stage) -> Stage:
@@ -467,28 +432,3 @@ def _checked(stage: Any, shape: tuple[int, ...], is_exact: bool) -> Stage:
         )
     check_resolution(stage.resolution, shape)
     return stage
-
-
-def _names(x: Any, y: Any, d: int) -> tuple[str, ...]:
-    """Return the names of d columns of x and, after them, of y, if either has names."""
-    l = 0 if y is None else math.prod(np.shape(y)[1:])
-    names, given = column_names(x), column_names(y)
-    if not names and not given:
-        return ()
-    numbered = numbered_names(d, l)
-    return (names or numbered[:d]) + (given or numbered[d:])
-
-
-def _columns(shape: tuple[int, ...], condition: Condition) -> Tensor:
-    """Return which coordinates of joined particles are columns, and not pixels or classes."""
-    columns = torch.full((math.prod(shape) + condition.l,), len(shape) == 1)
-    if condition.l:
-        columns[-condition.l :] = not isinstance(condition, Label)
-    return columns
-
-
-def _strata(data: Tensor, condition: Condition) -> np.ndarray:
-    """Return the class of each row, or zeros."""
-    if isinstance(condition, Label):
-        return condition.split(data)[1].cpu().numpy()
-    return np.zeros(data.shape[1], dtype=int)

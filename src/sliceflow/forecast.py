@@ -8,7 +8,7 @@ from statistics import median
 from time import perf_counter
 
 from sliceflow._memory import forget_peak, peak_memory
-from sliceflow.course import Callback, State
+from sliceflow.loop import Callback, State
 from sliceflow.plan import Plan
 from sliceflow.schedules import Stage
 
@@ -88,8 +88,8 @@ def rehearse(plan: Plan, perform: Callable[[Plan, Callback], State], age: float 
     age
         How long the process has been there.
     """
-    tried = max(LEAST, TRIED // len(plan.flow.schedule))
-    short = tuple(replace(stage, steps=tried) for stage in plan.flow.schedule)
+    tried = max(LEAST, TRIED // len(plan.spec.schedule))
+    short = tuple(replace(stage, steps=tried) for stage in plan.spec.schedule)
     times: list[float] = []
     started, start = perf_counter(), 0
 
@@ -100,7 +100,7 @@ def rehearse(plan: Plan, perform: Callable[[Plan, Callback], State], age: float 
             forget_peak()
         times.append(perf_counter())
 
-    state = perform(replace(plan, flow=replace(plan.flow, schedule=short)), watch)
+    state = perform(plan.with_schedule(short), watch)
     took_all = perf_counter() - started
     # the first step of a stage also makes what the others share, the last one leaves its level
     took = [b - a for i, (a, b) in enumerate(pairwise(times), start=1) if 0 < i % tried < tried - 1]

@@ -1,13 +1,13 @@
-"""Models as files: what a `FlowModel` is, written down and read back. No pickle, no code.
+"""Models as files: what a `Model` is, written down and read back. No pickle, no code.
 
 The file is an `archive` of `config.json`, tensors (safetensors) and a model card.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from importlib.metadata import version
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sliceflow._kinds import Kind
 from sliceflow._random import NumPyRandom, Random
 from sliceflow._reading import FileError
 from sliceflow._scaling import Scaling
 from sliceflow._support import Support
 from sliceflow._validation import (
     MOST_SEED,
-    Kind,
     check_flag,
     check_integer,
     check_mask,
@@ -30,7 +30,6 @@ from sliceflow._validation import (
 )
 from sliceflow.archive import (
     CARD,
-    PICTURE,
     Archive,
     Config,
     Migrations,
@@ -40,23 +39,22 @@ from sliceflow.archive import (
     opened,
     write,
 )
-from sliceflow.card import card_picture, card_text
+from sliceflow.codec import Codec
 from sliceflow.conditions import (
     Columns,
     Condition,
     Label,
     Observed,
     Unconditional,
-    given_numbers,
 )
-from sliceflow.course import Record
 from sliceflow.engines import Engine, Exact, Fast
-from sliceflow.model import FlowModel
+from sliceflow.loop import Record
 from sliceflow.schedules import Stage
+from sliceflow.spec import Spec
 from sliceflow.starts import GaussianSampler, NoiseSampler, Sampler
 from sliceflow.transport import PackedMap
 
-FORMAT, VERSION = "sliceflow model", 2
+FORMAT, VERSION = "sliceflow model", 3
 
 
 def _from_version_1(config: Config) -> Config:
@@ -69,7 +67,24 @@ def _from_version_1(config: Config) -> Config:
     return config | {"schedule": stages} | added
 
 
-MIGRATIONS: Migrations = {1: _from_version_1}
+def _from_version_2(config: Config) -> Config:
+    """Noise and fixed directions were the flow's, not those of the exact engine; y had no kind."""
+    variants = {"entropy": config["entropy"], "fixed_directions": config["fixed_directions"]}
+    engine, condition = config["engine"], config["condition"]
+    if engine["name"] == "Exact":
+        engine = engine | variants | {"n_cdf": None}
+    elif any(variants.values()):
+        raise FileError("only Exact has entropy and fixed directions now: fit it again")
+    x = {"dtype": config["dtype"], "is_tensor": config["is_tensor"]}
+    columns = {"Columns": condition["l"], "Label": 1}.get(condition["name"], 0)
+    shape = [columns] if columns > 1 else []
+    y = x | {"dtype": "torch.float64", "shape": shape} if columns else None
+    old = ("entropy", "fixed_directions", "dtype", "is_tensor")
+    kept = {key: value for key, value in config.items() if key not in old}
+    return kept | {"version": 3, "engine": engine, "x": x, "y": y}
+
+
+MIGRATIONS: Migrations = {1: _from_version_1, 2: _from_version_2}
 """By version, what makes a config of it one of the next version."""
 
 LIBRARIES = ("sliceflow", "numpy", "torch")
@@ -88,31 +103,24 @@ DTYPES = {str(dtype): dtype for dtype in (torch.bool, *INTEGERS, *UNSIGNED, *FLO
 """What data, and so samples, may be."""
 
 
-def save(
-    model: Any,
-    path: str | Path,
-    about: str = "",
-    metrics: Mapping[str, float] | None = None,
-) -> None:
-    """Write a `FlowModel` to a file, or that of a fitted `SlicedFlow`.
-
-    What it is about and how good it is goes into its card.
-    """
-    model = getattr(model, "model_", model)
-    if not isinstance(model, FlowModel):
-        raise TypeError(
-            f"{type(model).__name__} is no model: pass a FlowModel, or a SlicedFlow that was "
-            "fitted and recorded, SlicedFlow(knots=64).fit(x)"
-        )
-    write(Path(path), _parts(model, about, metrics or {}))
+Parts = tuple[Spec, Codec, Sampler, Record]
+"""What a `Model` is made of."""
 
 
-def load(path: str | Path) -> FlowModel:
+def write_model(path: Path, parts: Parts, card: Iterable[tuple[str, bytes]]) -> None:
+    """Write what a model is made of, and its card, to a file."""
+    write(path, chain(_parts(*parts), card))
+
+
+def read_model(path: Path) -> Parts:
     """Read a model from a file, after checking its sums. `FileError` says what is wrong with it."""
-    with opened(Path(path), FORMAT, VERSION, MIGRATIONS) as archive:
-        model = _model(archive)
+    with opened(path, FORMAT, VERSION, MIGRATIONS) as archive:
+        spec = _spec(archive)
+        steps = spec.steps_before(len(spec.schedule))
+        record = read_record(archive, spec.schedule, spec.engine, spec.shape, steps)
+        parts = spec, _codec(archive, spec), _start(archive, spec), record
         archive.check_all_is_read()
-        return model
+        return parts
 
 
 def describe(path: str | Path) -> tuple[Config, str]:
@@ -121,49 +129,53 @@ def describe(path: str | Path) -> tuple[Config, str]:
         return archive.config, archive.read(CARD).decode()
 
 
-def _parts(
-    model: FlowModel, about: str, metrics: Mapping[str, float]
-) -> Iterator[tuple[str, bytes]]:
-    yield "config.json", as_json(_config(model))
-    yield "scaling.safetensors", as_tensors(shift=model.scaling.shift, scale=model.scaling.scale)
-    if len(model.support.given):
-        edges, ends = model.support.edges, model.support.ends
-        yield "support.safetensors", as_tensors(edges=edges, ends=ends)
-    if isinstance(model.start, GaussianSampler):
-        yield "start.safetensors", as_tensors(means=model.start.means, factors=model.start.factors)
-    if isinstance(model.condition, Observed):
-        yield "observed.safetensors", as_tensors(mask=model.condition.mask)
-    yield from record_parts(model.record, model.schedule)
-    picture = card_picture(model)
-    if picture is not None:
-        yield PICTURE, picture
-    yield CARD, card_text(model, about, metrics, picture is not None).encode()
+def _parts(spec: Spec, codec: Codec, start: Sampler, record: Record) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the bytes of each part of a file."""
+    config = {"format": FORMAT, "version": VERSION, "start": _start_config(start)}
+    libraries = {"libraries": {name: version(name) for name in LIBRARIES}}
+    yield "config.json", as_json(config | _spec_config(spec) | _codec_config(codec) | libraries)
+    scaling, support, mask = codec.scaling, codec.support, spec.condition.mask
+    yield "scaling.safetensors", as_tensors(shift=scaling.shift, scale=scaling.scale)
+    if len(support.given):
+        yield "support.safetensors", as_tensors(edges=support.edges, ends=support.ends)
+    if isinstance(start, GaussianSampler):
+        yield "start.safetensors", as_tensors(means=start.means, factors=start.factors)
+    if mask is not None:
+        yield "observed.safetensors", as_tensors(mask=mask)
+    yield from record_parts(record, spec.schedule)
 
 
-def _config(model: FlowModel) -> Config:
-    """Return all that is not a tensor."""
-    if not isinstance(model.engine, Fast | Exact):
-        raise TypeError(f"{model.engine!r} cannot be written to a file: only Fast and Exact can")
-    condition, start, classes = model.condition, model.start, model.classes
+def _spec_config(spec: Spec) -> Config:
+    if not isinstance(spec.engine, Fast | Exact):
+        raise TypeError(f"{spec.engine!r} cannot be written to a file: only Fast and Exact can")
+    condition = spec.condition
     return {
-        "format": FORMAT,
-        "version": VERSION,
-        "shape": model.shape,
+        "shape": spec.shape,
         "condition": _named(condition, l=condition.l, amplifier=condition.amplifier),
-        "schedule": [asdict(stage) for stage in model.schedule],
-        "engine": _named(model.engine, **asdict(model.engine)),
-        "entropy": model.entropy,
-        "fixed_directions": model.fixed_directions,
-        "seed": model.seed,
-        "start": _named(start, **({"std": start.std} if isinstance(start, NoiseSampler) else {})),
-        "dtype": str(model.kind.dtype),
-        "is_tensor": model.kind.device is not None,
-        "classes": None if classes is None else [classes.dtype.str, classes.tolist()],
-        "names": model.names or None,
-        "random": model.random.__name__,
-        "has_support": len(model.support.given) > 0,
-        "libraries": {name: version(name) for name in LIBRARIES},
+        "schedule": [asdict(stage) for stage in spec.schedule],
+        "engine": _named(spec.engine, **asdict(spec.engine)),
+        "seed": spec.seed,
+        "random": spec.random.__name__,
     }
+
+
+def _codec_config(codec: Codec) -> Config:
+    classes = codec.classes
+    return {
+        "x": _kind_config(codec.x),
+        "y": None if codec.y is None else _kind_config(codec.y) | {"shape": codec.y.shape},
+        "classes": None if classes is None else [classes.dtype.str, classes.tolist()],
+        "names": codec.names or None,
+        "has_support": len(codec.support.given) > 0,
+    }
+
+
+def _kind_config(kind: Kind) -> Config:
+    return {"dtype": str(kind.dtype), "is_tensor": kind.device is not None}
+
+
+def _start_config(start: Sampler) -> Config:
+    return _named(start, **({"std": start.std} if isinstance(start, NoiseSampler) else {}))
 
 
 def _named(thing: object, **settings: Any) -> dict[str, Any]:
@@ -212,42 +224,55 @@ def _stage_name(number: int) -> str:
     return f"stage-{number:03}.safetensors"
 
 
-def _model(archive: Archive) -> FlowModel:
+def _spec(archive: Archive) -> Spec:
     config = archive.config
     shape = tuple(check_integer("shape", side, 1) for side in config["shape"])
     if len(shape) not in (1, 3) or not config["schedule"]:
         raise FileError("it is neither of tables nor of images, or has no stages")
-    condition = _condition(archive, config["condition"], shape)
-    engine = _engine(config["engine"])
-    schedule = tuple(_stage(row, shape) for row in config["schedule"])
-    is_tensor = check_flag("is_tensor", config["is_tensor"])
-    kind = Kind(DTYPES[config["dtype"]], torch.device("cpu") if is_tensor else None)
-    size = math.prod(shape) + condition.l
-    scaling = archive.tensors("scaling.safetensors", {"shift": (size, 1), "scale": (size, 1)})
-    if not (scaling["scale"] > 0).all():
-        raise FileError("it scales by what is not positive")
-    return FlowModel(
-        condition,
+    return Spec(
         shape,
-        schedule,
-        engine,
-        check_number("entropy", config["entropy"], positive=False),
-        check_flag("fixed_directions", config["fixed_directions"]),
+        tuple(_stage(row, shape) for row in config["schedule"]),
+        _condition(archive, config["condition"], shape),
+        _engine(config["engine"]),
         check_integer("seed", config["seed"], 0, MOST_SEED),
-        _start(archive, config["start"], condition, math.prod(shape)),
-        read_record(archive, schedule, engine, shape, sum(stage.steps for stage in schedule)),
-        _support(archive, condition, shape),
-        Scaling(**scaling),
-        kind,
-        _classes(config["classes"], condition),
-        _names(config.get("names"), shape, condition),
         _random(config["random"]),
     )
 
 
+def _codec(archive: Archive, spec: Spec) -> Codec:
+    config, size = archive.config, math.prod(spec.shape) + spec.condition.l
+    scaling = archive.tensors("scaling.safetensors", {"shift": (size, 1), "scale": (size, 1)})
+    if not (scaling["scale"] > 0).all():
+        raise FileError("it scales by what is not positive")
+    return Codec(
+        _kind(config["x"], spec.shape),
+        _y_kind(config["y"], spec.condition),
+        spec.condition,
+        Scaling(**scaling),
+        _support(archive, spec),
+        _classes(config["classes"], spec.condition),
+        _names(config.get("names"), spec),
+    )
+
+
+def _kind(config: Config, shape: tuple[int, ...]) -> Kind:
+    is_tensor = check_flag("is_tensor", config["is_tensor"])
+    return Kind(DTYPES[config["dtype"]], shape, torch.device("cpu") if is_tensor else None)
+
+
+def _y_kind(config: Config | None, condition: Condition) -> Kind | None:
+    if config is None:
+        return None
+    shape = tuple(check_integer("shape", side, 1) for side in config["shape"])
+    if math.prod(shape) != condition.n_columns:
+        raise FileError(f"its y has shape {shape}, and not {condition.n_columns} columns")
+    return _kind(config, shape)
+
+
 def _condition(archive: Archive, config: dict[str, Any], shape: tuple[int, ...]) -> Condition:
     kinds = {"Columns": Columns, "Label": Label}
-    l = check_integer("l", config["l"], 1 if config["name"] in kinds else 0)
+    least = {"Columns": 1, "Label": 2}.get(config["name"], 0)
+    l = check_integer("l", config["l"], least)
     amplifier = check_number("amplifier", config["amplifier"], positive=False)
     if config["name"] == "Observed":
         tensors = archive.tensors("observed.safetensors", {"mask": (math.prod(shape),)})
@@ -269,21 +294,22 @@ def _stage(row: dict[str, Any], shape: tuple[int, ...]) -> Stage:
     return stage
 
 
-def _start(archive: Archive, config: dict[str, Any], condition: Condition, d: int) -> Sampler:
+def _start(archive: Archive, spec: Spec) -> Sampler:
+    config = archive.config["start"]
+    d, groups = math.prod(spec.shape), spec.condition.n_groups
     if config["name"] == "NoiseSampler":
         return NoiseSampler(d, check_number("std", config["std"], positive=True))
     if config["name"] != "GaussianSampler":
-        raise FileError(f"there is no start {config['name']}")
-    groups = condition.l if isinstance(condition, Label) else 1
+        raise FileError(f"its start {config['name']} is unknown")
     sizes: Sizes = {"means": (groups, d, 1), "factors": (groups, d, None)}
     tensors = archive.tensors("start.safetensors", sizes)
     if tensors["factors"].shape[2] > d:
         raise FileError(f"its start has {tensors['factors'].shape[2]} factors, more than {d}")
-    return GaussianSampler(condition, **tensors)
+    return GaussianSampler(spec.condition, **tensors)
 
 
-def _support(archive: Archive, condition: Condition, shape: tuple[int, ...]) -> Support:
-    given = given_numbers(condition, shape)
+def _support(archive: Archive, spec: Spec) -> Support:
+    given = spec.condition.numbers(spec.shape)
     if not check_flag("has_support", archive.config["has_support"]):
         return Support(given[:0], torch.empty(0, 2), torch.empty(0, 2))
     sizes: Sizes = {"edges": (len(given), 2), "ends": (len(given), 2)}
@@ -294,10 +320,10 @@ def _support(archive: Archive, condition: Condition, shape: tuple[int, ...]) -> 
 
 
 def _classes(config: list[Any] | None, condition: Condition) -> np.ndarray | None:
-    if not isinstance(condition, Label):
+    if condition.n_groups == 1:
         return None
     if config is None:
-        raise FileError("a model by label without its labels")
+        raise FileError("it is conditional on labels, but has none")
     dtype, values = np.dtype(config[0]), config[1]
     is_labels = all(isinstance(v, bool | int | float | str) for v in values)
     if not is_labels or dtype.kind not in "biufUO":
@@ -308,10 +334,10 @@ def _classes(config: list[Any] | None, condition: Condition) -> np.ndarray | Non
     return classes
 
 
-def _names(config: Any, shape: tuple[int, ...], condition: Condition) -> tuple[str, ...]:
+def _names(config: Any, spec: Spec) -> tuple[str, ...]:
     if config is None:
         return ()
-    d, given = math.prod(shape), 1 if isinstance(condition, Label) else condition.l
+    d, given = math.prod(spec.shape), spec.condition.n_columns
     is_names = isinstance(config, list) and all(isinstance(name, str) for name in config)
     if not is_names or len(config) != d + given:
         raise FileError(f"the names {config} are not those of {d} columns and {given} given ones")

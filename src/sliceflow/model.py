@@ -1,50 +1,46 @@
 """A recorded flow: new samples by its maps, without the data (the paper's offline samples)."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from pathlib import Path
 from threading import Lock
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from sliceflow._devices import check_device, cpu_by_default
 from sliceflow._memory import check_memory
-from sliceflow._random import Draw, Random, child
-from sliceflow._scaling import Scaling
-from sliceflow._support import Support
+from sliceflow._random import Draw, Key, child
 from sliceflow._threads import parallel
-from sliceflow._validation import (
-    Kind,
-    check_given_bytes,
-    check_given_columns,
-    check_given_labels,
-    check_given_rows,
-    check_integer,
-    check_seed,
-    numbered_names,
-)
-from sliceflow.conditions import Columns, Condition, Label, Observed
-from sliceflow.course import Course, Record, Setting, State
-from sliceflow.distributed import Work
-from sliceflow.engines import Engine
-from sliceflow.flow import Flow
+from sliceflow._validation import check_integer, check_seed
+from sliceflow.card import card_parts
+from sliceflow.codec import Codec, Output
+from sliceflow.distributed import Merge
+from sliceflow.io import read_model, write_model
+from sliceflow.loop import BaseFlow, Record, StageContext, State
 from sliceflow.progress import Progress
 from sliceflow.projections import Block, Operator, slices
-from sliceflow.schedules import Stage
+from sliceflow.spec import Spec
 from sliceflow.starts import Sampler
 from sliceflow.transport import PackedMap
 
-SWARM = 256
-"""Samples that are moved together, always as many: the bits of a product change with its shape."""
+Device = str | torch.device
 
-DRAWN = 2**28
-"""Bytes of directions that are kept from one batch to the next: drawing them takes its time."""
+BATCH = 256
+"""Samples that are moved together, always this many: the bits of a product depend on its shape."""
 
-AT_ONCE = 1024
-"""Samples that a thread has in memory at a time."""
+CACHE = 2**28
+"""Bytes of directions that are kept from one batch to the next: drawing them takes time."""
+
+EXAMPLES = 80
+"""Samples in the picture of a model."""
+
+BATCHES = 4
+"""Batches that a thread has in memory at a time, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,30 +51,29 @@ class Recorded:
     width = 0
 
     def __call__(
-        self, theta: Block, rows: slice, zs: list[Tensor]
-    ) -> Work[tuple[list[Tensor], None]]:
-        """Return T(z) − z, with the values z of each swarm along these directions, rows of A."""
-        T = self.maps[rows]
+        self, theta: Block, rows: slice, zs: list[Tensor], merge: Merge | None
+    ) -> tuple[list[Tensor], None]:
+        """Return T(z) − z, with the values z of each shard along these directions, rows of A."""
+        T = self.maps[rows].to(zs[0].device)
         for z in zs:
             T.move(z)
-        yield from ()  # nothing has to be merged
         return zs, None
 
 
 @dataclass
-class Drawn:
+class DirectionCache:
     """Directions of the first stages, as many as there is room for.
 
-    Those of a stage are drawn together, before it begins: among all that a step takes and gives
-    back, what stays would lie far apart, and the holes between would be of no use.
+    Those of a stage are drawn together, before it begins: drawn one by one, they would lie
+    scattered among the memory that each step takes and gives back.
     """
 
-    room: int = DRAWN
-    stages: dict[int, list[Operator]] = field(default_factory=dict)
+    room: int = CACHE
+    stages: dict[tuple[int, torch.device], list[Operator]] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
 
-    def of(self, stage: int, draws: Iterator[Operator]) -> list[Operator]:
-        """Return those of a stage, drawn if need be: of all steps, or of the first ones."""
+    def of(self, stage: tuple[int, torch.device], draws: Iterator[Operator]) -> list[Operator]:
+        """Return those of a stage on a device, drawn if need be: of all or of the first steps."""
         with self.lock:
             if stage not in self.stages:
                 self.stages[stage] = list(takewhile(self._fits, draws))
@@ -93,7 +88,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, eq=False)
-class FlowModel(Course):
+class Model(BaseFlow):
     """A flow without its data and its particles: sample from it as often as you like.
 
     A sample depends on the model, the seed, its number and its condition alone: the bits are the
@@ -101,114 +96,139 @@ class FlowModel(Course):
 
     Parameters
     ----------
-    condition, shape, schedule, engine, entropy, fixed_directions, seed
-        Those of the flow.
+    spec
+        What determined the flow, besides its data.
+    codec
+        How particles become samples: dtype, units, labels and names.
     start
-        The law of x where particles start.
+        The distribution p₀(x | y) where particles start.
     record
         The axes of its stages and the maps of its steps.
-    support
-        Where the data has conditions.
-    scaling, kind, classes, names
-        How the data was written: its units, the kind of array, what labels it had, and what the
-        columns of x, and those of y after them, are called, if they have names.
-    random
-        How the flow made its draws: from files of version 1, as NumPy does.
     """
 
-    condition: Condition
-    shape: tuple[int, ...]
-    schedule: tuple[Stage, ...]
-    engine: Engine
-    entropy: float
-    fixed_directions: bool
-    seed: int
+    spec: Spec
+    codec: Codec
     start: Sampler
     record: Record
-    support: Support
-    scaling: Scaling
-    kind: Kind
-    classes: np.ndarray | None
-    names: tuple[str, ...] = ()
-    random: type[Random] = Random
-    _settings: dict[int, Setting] = field(default_factory=dict, init=False, repr=False)
-    _drawn: Drawn = field(default_factory=Drawn, init=False, repr=False)
-
-    @classmethod
-    def of(
-        cls,
-        flow: Flow,
-        state: State,
-        support: Support,
-        scaling: Scaling,
-        kind: Kind,
-        classes: np.ndarray | None,
-        names: tuple[str, ...] = (),
-    ) -> Self:
-        """Return the model of a flow that was recorded, in its last state."""
-        assert state.record is not None
-        return cls(
-            flow.condition,
-            flow.shape,
-            flow.schedule,
-            flow.engine,
-            flow.entropy,
-            flow.fixed_directions,
-            flow.seed,
-            flow.sampler,
-            state.record,
-            support,
-            scaling,
-            kind,
-            classes,
-            names,
-        )
+    _stages: dict[tuple[int, torch.device], StageContext] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    _cache: DirectionCache = field(default_factory=DirectionCache, init=False, repr=False)
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns of a table and, after them, of y."""
-        given = self.condition.l if self.classes is None else 1
-        return self.names or numbered_names(math.prod(self.shape), given)
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one x: (d,) or (C, h, w)."""
+        return self.spec.shape
 
     @property
     def bytes_of_sample(self) -> int:
         """The least memory that a sample takes: in its batch, and joined with the others."""
-        return 2 * math.prod(self.shape) * self.kind.dtype.itemsize
+        return 2 * math.prod(self.shape) * self.codec.x.dtype.itemsize
 
-    def sample(self, n: int, y: Any = None, random_state: Any = None, verbose: bool = False) -> Any:
+    @overload
+    def sample(
+        self,
+        n: int,
+        y: Any = ...,
+        random_state: Any = ...,
+        *,
+        verbose: bool = ...,
+        output: Literal["numpy"],
+        device: Device = ...,
+    ) -> np.ndarray: ...
+    @overload
+    def sample(
+        self,
+        n: int,
+        y: Any = ...,
+        random_state: Any = ...,
+        *,
+        verbose: bool = ...,
+        output: Literal["torch"],
+        device: Device = ...,
+    ) -> Tensor: ...
+    @overload
+    def sample(
+        self,
+        n: int,
+        y: Any = ...,
+        random_state: Any = ...,
+        *,
+        verbose: bool = ...,
+        output: None = ...,
+        device: Device = ...,
+    ) -> Any: ...
+    @cpu_by_default()
+    def sample(
+        self,
+        n: int,
+        y: Any = None,
+        random_state: Any = None,
+        *,
+        verbose: bool = False,
+        output: Output = None,
+        device: Device = "cpu",
+    ) -> Any:
         """Return n new samples of x, given y if the model is conditional.
 
         Parameters
         ----------
         n : int
-            How many.
+            The number of samples.
         y : label, columns, or row of x, or n of them
             The condition, one for all samples or one for each. Of rows of x only the observed
             coordinates are read (the others may be NaN), and they come back as they are. The
             columns of a data frame are found by name. A number beyond the data counts as the
-            nearest that the data has, with a warning.
+            nearest number in the data, with a warning.
         random_state : int, NumPy generator or None
             The seed of these samples: the same one gives the same samples. By default each call
             gives new ones.
         verbose : bool
             Show progress.
+        output : "numpy", "torch" or None
+            The kind of array to return. By default that of the data.
+        device : str or torch.device
+            The device to run on.
         """
         n = check_integer("n", n, 1)
         check_memory("n", n, self.bytes_of_sample)
-        seed, given = check_seed(random_state), self._given(n, y)
-        if len(self.support.given):
-            values = given[self.support.given] if self.condition.freezes_x else given
-            self.support.warn_beyond(values, self.columns)
-        batches = _batches(n)
-        with Progress(self.schedule, times=len(batches), show=verbose) as progress:
+        device, codec = check_device(device), self.codec.with_output(output)
+        seed, given = check_seed(random_state), codec.given(n, y)
+        parts = _parts(n)
+        with Progress(self.spec.schedule, times=len(parts), show=verbose) as progress:
 
-            def moved(some: slice) -> Any:
-                z = self._joined(given[..., some])
-                return self._moved(z, seed, some.start // SWARM, progress)
+            def move(part: slice) -> Any:
+                z = codec.particles(given[..., part]).to(device)
+                z = self._moved(z, seed, part.start // BATCH, progress)
+                return codec.decode(z, given[..., part])
 
             with torch.inference_mode():  # steps are short, and this makes them shorter
-                parts = parallel(moved, batches)
-        return self.kind.joined(parts)
+                samples = parallel(move, parts)
+        return codec.x.concatenate(samples)
+
+    def save(
+        self, path: str | Path, about: str = "", metrics: Mapping[str, float] | None = None
+    ) -> None:
+        """Write the model to a file, which `sliceflow.load` reads.
+
+        Its title and measured figures go into the model card, a README inside the file.
+        """
+        parts = self.spec, self.codec, self.start, self.record
+        card = card_parts(self.spec, self.codec, self._examples(), about, metrics or {})
+        write_model(Path(path), parts, card)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a model from a file. `FileError` says what is wrong with it."""
+        return cls(*read_model(Path(path)))
+
+    def _examples(self) -> np.ndarray | None:
+        """Return samples for a picture, if the model has images and needs no data to sample."""
+        codec, channels = self.codec, self.shape[0]
+        if codec.needs_data or not codec.x.is_pixels or channels > 4:
+            return None
+        y = None if codec.classes is None else np.resize(codec.classes, EXAMPLES)
+        return self.sample(EXAMPLES, y, self.spec.seed, output="numpy")
 
     def inpaint(self, images: Any, n: int = 1, random_state: Any = None) -> Any:
         """Return n samples for each image, of which observed pixels are read: (images, n, …)."""
@@ -217,85 +237,48 @@ class FlowModel(Course):
         samples = self.sample(len(each), each, random_state)
         return samples.reshape(-1, n, *self.shape)
 
-    def _given(self, n: int, y: Any) -> Tensor:
-        """Return what is given of n samples, along the last dimension."""
-        if isinstance(self.condition, Observed):
-            mask = self.condition.mask.reshape(self.shape)
-            rows = check_given_rows(y, n, mask, self.names)
-            if self.kind.dtype == torch.uint8 and len(self.shape) == 3:
-                check_given_bytes(rows, mask)
-            return rows
-        if isinstance(self.condition, Label):
-            assert self.classes is not None
-            return check_given_labels(y, n, self.classes)
-        if isinstance(self.condition, Columns):
-            return check_given_columns(y, n, self.condition.l, self.names[-self.condition.l :])
-        if y is not None:
-            raise ValueError("the model is unconditional: fit(x, y) to sample with y")
-        return torch.empty(0, n)
+    def _moved(self, z: Tensor, seed: int, first: int, progress: Progress) -> Tensor:
+        """Return particles (D, n) that were moved onto the data; their first batch has a number."""
+        n = z.shape[1]
+        seeds = [child(seed, first + number) for number in range(math.ceil(n / BATCH))]
+        padded = torch.cat([z, z[:, -1:].expand(-1, len(seeds) * BATCH - n)], dim=1)
+        batches = [padded[:, part].contiguous() for part in slices(padded.shape[1], BATCH)]
+        for batch, own in zip(batches, seeds, strict=True):
+            x = self.start(self.spec.random(own, Draw.SAMPLE_START), batch)
+            self.spec.condition.set_free(batch, x)
+        state = State(batches, [Key(own, Draw.SAMPLE_NOISE) for own in seeds])
+        return self.run(state, [progress]).particles[:, :n]
 
-    def _joined(self, given: Tensor) -> Tensor:
-        """Return particles (D, n), in the units of the data, that hold what is given."""
-        if isinstance(self.condition, Observed):
-            return given
-        x = torch.zeros(math.prod(self.shape), given.shape[-1], dtype=torch.float64)
-        return self.condition.join(x, given)
+    def prepare(self, state: State) -> StageContext:
+        """Return what the steps of this stage share, made once for all batches."""
+        number, spec, like = state.stage, self.spec, state.shards[0]
+        if (number, like.device) not in self._stages:
+            level = spec.engine.level(spec.schedule[number], spec.shape, like)
+            axes = self.record.axes[number]
+            context = StageContext.of(spec, number, level, axes, self._recorded)
+            self._stages[number, like.device] = context
+        return self._stages[number, like.device]
 
-    def _moved(self, z: Tensor, seed: int, first: int, progress: Progress) -> Any:
-        """Return samples for particles z that hold what is given; their first swarm's number."""
-        n, free = z.shape[1], self.condition.free
-        numbers = range(first, first + math.ceil(n / SWARM))
-        seeds = [child(seed, number) for number in numbers]
-        padded = torch.cat([z, z[:, -1:].expand(-1, len(seeds) * SWARM - n)], dim=1)
-        padded = self.scaling.forward(self.support.clip(padded))
-        swarms = [padded[:, some].contiguous() for some in slices(padded.shape[1], SWARM)]
-        for swarm, own in zip(swarms, seeds, strict=True):
-            x = self.start(self.random(own, Draw.OFFLINE_START), swarm)
-            self.condition.set_free(swarm, x)
-        noise = [(own, Draw.OFFLINE_NOISE) for own in seeds]
-        state = self.run(State(swarms, noise), [progress])
-        moved = self.scaling.back(torch.cat(state.swarms, dim=1)[:, :n])
-        z = z.clone()
-        z[free] = moved[free]  # the rest comes back as it was given
-        x, _ = self.condition.split(z)
-        _check_samples(x, self.kind.dtype)
-        return self.kind.back(x.T.reshape(-1, *self.shape))
-
-    def setting(self, state: State) -> Setting:
-        """Return what the steps of this stage share."""
-        if state.stage not in self._settings:
-            stage, axes = self.schedule[state.stage], self.record.axes[state.stage]
-            level = self.engine.level(stage, self.shape, state.swarms[0])
-            law = self.engine.directions(stage, self.shape, self.condition, axes)
-            self._settings[state.stage] = Setting(level, law)
-        return self._settings[state.stage]
-
-    def directions(self, state: State, like: Tensor) -> Operator:
+    def directions(self, stage: StageContext, state: State, like: Tensor) -> Operator:
         """Return the directions of this step, drawn once for all batches if there is room."""
-        steps = (replace(state, step=i) for i in range(self.schedule[state.stage].steps))
+        steps = (replace(state, step=i) for i in range(self.spec.schedule[state.stage].steps))
         draw = super().directions
-        drawn = self._drawn.of(state.stage, (draw(step, like) for step in steps))
-        return drawn[state.step] if state.step < len(drawn) else draw(state, like)
+        key = state.stage, like.device
+        drawn = self._cache.of(key, (draw(stage, step, like) for step in steps))
+        return drawn[state.step] if state.step < len(drawn) else draw(stage, state, like)
 
-    def transport(self, state: State, A: Operator, us: list[Tensor]) -> Recorded:
+    def _recorded(self, state: State, us: list[Tensor]) -> Recorded:
         """Return the maps that were recorded in this step."""
         return Recorded(self.record.maps[self.steps_done(state)])
 
 
-def _check_samples(x: Tensor, dtype: torch.dtype) -> None:
-    """Refuse samples that would be NaN or infinite as numbers of this type; bytes would hide it."""
-    largest = torch.finfo(dtype if dtype.is_floating_point else x.dtype).max
-    if not (x.abs() <= largest).all():
-        raise FloatingPointError(
-            "the samples are not finite: the model is damaged, or its data too large for "
-            f"{dtype}; fit it again, with smaller values"
-        )
-
-
-def _batches(n: int) -> list[slice]:
-    """Cut n samples into batches of whole swarms: each is moved by one thread, from start to end.
+def _parts(n: int) -> list[slice]:
+    """Cut n samples into parts of whole batches: each is moved by one thread, from start to end.
 
     A step of so few samples is short, and threads that did it together would mostly wait.
     """
-    each = math.ceil(n / SWARM / torch.get_num_threads()) * SWARM
-    return list(slices(n, min(each, AT_ONCE)))
+    each = math.ceil(n / BATCH / torch.get_num_threads())
+    return list(slices(n, min(each, BATCHES) * BATCH))
+
+
+load = Model.load

@@ -1,25 +1,22 @@
-"""What a fit is going to do: a flow, and how to read its particles in the units of the data."""
+"""A fit, checked and ready to be run, watched and read."""
 
 import math
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-import numpy as np
-import torch
-from torch import Tensor
-
+from sliceflow._devices import cpu_by_default
 from sliceflow._memory import check_memory
-from sliceflow._scaling import Scaling
-from sliceflow._support import Support
-from sliceflow._validation import Kind
 from sliceflow.checkpoints import Checkpoints
-from sliceflow.course import Callback, State
+from sliceflow.codec import Codec
 from sliceflow.flow import Flow
-from sliceflow.model import FlowModel
+from sliceflow.loop import Callback, State
+from sliceflow.model import Model
 from sliceflow.progress import Progress
+from sliceflow.schedules import Stage
+from sliceflow.spec import Spec
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,39 +27,42 @@ class Plan:
     ----------
     flow
         The flow.
+    codec
+        How rows of data became particles, and particles become samples.
     n_particles, n_rows
-        M, and how many rows the data has.
-    support, scaling
-        Where the data has conditions, and its units.
-    x_kind, y_kind, y_shape
-        What kinds of array x and y were, and the shape of one y; y's kind is None without y.
-    classes
-        The labels that occur in y, if it is labels.
-    names
-        What the columns of x, and those of y after them, are called, if they have names.
+        The number of particles, M, and of rows of data.
     """
 
     flow: Flow
+    codec: Codec
     n_particles: int
     n_rows: int
-    support: Support
-    scaling: Scaling
-    x_kind: Kind
-    y_kind: Kind | None
-    y_shape: tuple[int, ...]
-    classes: np.ndarray | None
-    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        d, group = len(self.scaling.shift), self.flow.group
+        d, group = len(self.codec.scaling.shift), self.flow.group
         own = len(group.own) / group.shards
         check_memory("n_particles", self.n_particles, math.ceil(2 * 4 * d * own))
+
+    @property
+    def spec(self) -> Spec:
+        """What determines the flow besides its data."""
+        return self.flow.spec
+
+    def with_schedule(self, schedule: tuple[Stage, ...]) -> Self:
+        """Return the same fit with other stages."""
+        spec = replace(self.spec, schedule=schedule)
+        return replace(self, flow=replace(self.flow, spec=spec))
+
+    def with_names(self, names: tuple[str, ...]) -> Self:
+        """Return the same fit with these names for the columns of x, then of y."""
+        return replace(self, codec=replace(self.codec, names=names))
 
     @property
     def is_first(self) -> bool:
         """Whether this is the first of many processes, or the only one."""
         return self.flow.group.rank == 0
 
+    @cpu_by_default()
     def run(
         self,
         callbacks: Iterable[Callback] = (),
@@ -82,32 +82,23 @@ class Plan:
                 state = saver.latest()
                 saving.append(stack.enter_context(saver))
             done = flow.steps_done(state)
-            progress = Progress(flow.schedule, done=done, show=verbose and self.is_first)
+            progress = Progress(self.spec.schedule, done=done, show=verbose and self.is_first)
             watching = callbacks if self.is_first else ()
             flow.run(state, [stack.enter_context(progress), *watching, *saving])
         if not state.particles.isfinite().all():
             raise FloatingPointError(
-                "the particles flew apart: pass an engine with a smaller step_size"
+                "the particles diverged: pass an engine with a smaller step_size"
             )
         return state
 
+    @cpu_by_default()
     def samples(self, state: State, n: int | None = None) -> tuple[Any, Any]:
         """Return (the first n) particles at the end of a stage, and their labels or columns."""
-        x, y = self.flow.condition.split(self.scaling.back(state.particles[:, :n]))
-        samples = self.x_kind.back(x.T.reshape(-1, *self.flow.shape))
-        return samples, None if y is None else self._conditions(y)
+        particles = state.particles[:, :n]
+        return self.codec.decode(particles), self.codec.decode_y(particles)
 
-    def _conditions(self, y: Tensor) -> Any:
-        assert self.y_kind is not None
-        if self.classes is None:
-            return self.y_kind.back(y.T).reshape(-1, *self.y_shape)
-        labels = self.classes[y.cpu().numpy()].reshape(-1, *self.y_shape)
-        return labels if self.y_kind.device is None else torch.from_numpy(labels)
-
-    def model(self, state: State) -> FlowModel | None:
+    def model(self, state: State) -> Model | None:
         """Return the flow as it was recorded, if it was: by the first of many processes."""
         if state.record is None:
             return None
-        return FlowModel.of(
-            self.flow, state, self.support, self.scaling, self.x_kind, self.classes, self.names
-        )
+        return Model(self.spec, self.codec, self.flow.sampler, state.record)

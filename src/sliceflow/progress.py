@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from tqdm.auto import tqdm
 
-from sliceflow.course import State
+from sliceflow.loop import State
 from sliceflow.schedules import Stage
 
 SECONDS = 10

@@ -42,6 +42,10 @@ def level_shape(shape: tuple[int, int, int], k: int) -> tuple[int, int, int]:
 class Level(Protocol):
     """What all directions of a step share: a linear map and its adjoint."""
 
+    @property
+    def is_orthonormal(self) -> bool:
+        """Whether `enter` undoes `leave`: then particles can stay at the level."""
+
     def enter(self, x: Tensor) -> Tensor:
         """Take particles (D, M) to the coordinates in which directions are written."""
 
@@ -54,6 +58,8 @@ class Level(Protocol):
 
 class FullSize:
     """The level of tables, and of directions written in the particles' own coordinates."""
+
+    is_orthonormal = True
 
     def enter(self, x: Tensor) -> Tensor:
         """Return ``x``."""
@@ -81,6 +87,7 @@ class LanczosLevel:
     shape: tuple[int, int, int]
     rows: Tensor
     columns: Tensor
+    is_orthonormal: bool = False
 
     @classmethod
     def at(cls, shape: tuple[int, int, int], k: int, like: Tensor) -> Self:
@@ -95,7 +102,7 @@ class LanczosLevel:
         Then a flow can stay at the level, with C a b numbers a particle, for as long as it likes.
         """
         (_, h, w), (_, a, b) = shape, level_shape(shape, k)
-        return cls(shape, orthonormal(h, a).to(like), orthonormal(w, b).to(like))
+        return cls(shape, orthonormal(h, a).to(like), orthonormal(w, b).to(like), True)
 
     def enter(self, x: Tensor) -> Tensor:
         """Return Rᵀ x Q of images (C·h·w + l, M), with shape (C·a·b + l, M)."""

@@ -13,7 +13,7 @@ from PIL import Image
 
 from sliceflow._atomic import write_text
 from sliceflow.metrics import nearest
-from sliceflow.model import FlowModel
+from sliceflow.model import Model
 from sliceflow.runs import Run
 from sliceflow.viz import draw, neighbours
 
@@ -23,9 +23,7 @@ WIDTH, HEIGHT = 560, 160
 """Pixels of a plot."""
 
 
-def write_report(
-    run: Run, title: str, model: FlowModel, x: np.ndarray, samples: np.ndarray
-) -> None:
+def write_report(run: Run, title: str, model: Model, x: np.ndarray, samples: np.ndarray) -> None:
     """Write the page of a run that has ended, to data x, with samples of its model."""
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.globals |= {"picture": picture, "plot": plot}
@@ -52,11 +50,11 @@ def write_report(
 
 
 def quantiles(
-    model: FlowModel, x: np.ndarray, samples: np.ndarray
+    model: Model, x: np.ndarray, samples: np.ndarray
 ) -> list[tuple[str, np.ndarray, np.ndarray]]:
     """Return the name of each column, its quantiles in the data, and those in samples."""
     both = (np.quantile(rows, QUANTILES, axis=0).T for rows in (x, samples))
-    return list(zip(model.columns, *both, strict=False))
+    return list(zip(model.codec.columns, *both, strict=False))
 
 
 def picture(source: Path | Image.Image, about: str) -> Markup:

@@ -31,8 +31,8 @@ from sliceflow._random import Draw, Random
 from sliceflow._reading import FileError, check_file
 from sliceflow._settings import read_settings
 from sliceflow.board import Board
-from sliceflow.course import State
 from sliceflow.data.folders import read_image
+from sliceflow.loop import State
 from sliceflow.metrics import sliced_wasserstein
 from sliceflow.plan import Plan
 from sliceflow.viz import draw, grid, named_rows, save_film, save_picture
@@ -193,10 +193,10 @@ def _moment(line: str) -> dict[str, Any] | None:
 
 def rows_to_compare(plan: Plan) -> Tensor:
     """Draw rows of all data for a `Watcher`, in random order. Every process has to take part."""
-    flow = plan.flow
+    flow, condition = plan.flow, plan.spec.condition
     n = 2 * min(COMPARED, plan.n_particles, plan.n_rows // 2)
-    x, _ = flow.condition.split(flow.draw_rows(flow.targets, n, Draw.COMPARED))
-    order = Random(flow.seed, Draw.COMPARED).permutation(n)
+    x, _ = condition.split(flow.draw_rows(flow.targets, n, Draw.COMPARED))
+    order = Random(plan.spec.seed, Draw.COMPARED).permutation(n)
     return x[:, torch.from_numpy(order)]
 
 
@@ -251,7 +251,7 @@ class Watcher:
         if not self._is_moment(state):
             return
         flow, now = self.plan.flow, perf_counter()
-        stage = flow.schedule[state.stage - (state.step == 0)]
+        stage = flow.spec.schedule[state.stage - (state.step == 0)]
         line: dict[str, Any] = {
             "step": flow.steps_done(state),
             "resolution": stage.resolution,
@@ -269,18 +269,18 @@ class Watcher:
 
     def _is_moment(self, state: State) -> bool:
         """Whether a stage ends or, if there is one alone, a twentieth of it."""
-        if state.step == 0 or len(self.plan.flow.schedule) > 1:
+        if state.step == 0 or len(self.plan.spec.schedule) > 1:
             return state.step == 0
-        return state.step % max(1, self.plan.flow.schedule[0].steps // PARTS) == 0
+        return state.step % max(1, self.plan.spec.schedule[0].steps // PARTS) == 0
 
     def distance(self, state: State) -> float:
         """Return the sliced distance of some particles of this process to as many rows."""
-        x, _ = self.plan.flow.condition.split(state.particles)
+        x, _ = self.plan.spec.condition.split(state.particles)
         return sliced_wasserstein(x[:, : len(self._data)].T, self._data)
 
     def draw(self, state: State) -> None:
         """Draw some of the particles, if they are images."""
-        if len(self.plan.flow.shape) == 3:
+        if len(self.plan.spec.shape) == 3:
             pixels, _ = self.plan.samples(state, FOLLOWED)
             draw_grid(pixels, self.run.picture(self.plan.flow.steps_done(state)))
 

@@ -6,11 +6,11 @@ from time import perf_counter
 
 import torch
 
-from sliceflow.conditions import Unconditional
 from sliceflow.engines import Exact
 from sliceflow.figures import Figure
 from sliceflow.flow import Flow
 from sliceflow.schedules import Stage
+from sliceflow.spec import Spec
 from sliceflow.targets import ArrayTarget
 
 M, N = 10_000, 20_000
@@ -55,9 +55,7 @@ def seconds(work: Callable[[], object]) -> float:
 def fast_step(channels: int, k: int, patch: int, m: int = M, n: int = N) -> Callable[[], None]:
     """Return the step of a flow on noise."""
     target = ArrayTarget(torch.randn(channels * k * k, n))
-    flow = Flow([target], Unconditional(), (channels, k, k), (Stage(10**6, k, patch),))
-    state = flow.start(m)
-    return lambda: flow.step(state)
+    return one_step(Flow(Spec((channels, k, k), (Stage(10**6, k, patch),)), [target]), m)
 
 
 def bare_products(channels: int, k: int, patch: int, m: int = M, n: int = N) -> Callable[[], None]:
@@ -78,6 +76,12 @@ def bare_products(channels: int, k: int, patch: int, m: int = M, n: int = N) -> 
 def exact_step(channels: int, k: int, patch: int, m: int = M, n: int = N) -> Callable[[], None]:
     """Return the exact step with as many dense directions, as the paper's code has them."""
     d, h = channels * k * k, channels * (k // patch * patch) ** 2
-    flow = Flow([ArrayTarget(torch.randn(d, n))], Unconditional(), (d,), (Stage(10**6),), Exact(h))
+    spec = Spec((d,), (Stage(10**6),), engine=Exact(h))
+    return one_step(Flow(spec, [ArrayTarget(torch.randn(d, n))]), m)
+
+
+def one_step(flow: Flow, m: int) -> Callable[[], None]:
+    """Return the next step of a flow with m particles, which can be called again and again."""
     state = flow.start(m)
-    return lambda: flow.step(state)
+    stage = flow.begin_stage(state)
+    return lambda: flow.step(stage, state)

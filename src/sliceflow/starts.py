@@ -8,22 +8,22 @@ from torch import Tensor
 
 from sliceflow._random import Random
 from sliceflow._threads import alone
-from sliceflow.conditions import Condition, Label
+from sliceflow.conditions import Condition
 from sliceflow.projections.operator import matmul, slices
 from sliceflow.targets import DrawRows
 
 ROWS = 20_000
 """Rows of data from which a mean and a covariance are estimated."""
 
-FEW = 30
-"""A class with so few different rows has no covariance of its own."""
+MIN_ROWS = 30
+"""A class with no more different rows than this has no covariance of its own."""
 
 PRODUCT = 256
-"""Columns of a matrix product: always as many, since bits might change with its shape."""
+"""Columns of a matrix product: always the same number, since bits might change with its shape."""
 
 
 class Sampler(Protocol):
-    """A law of x, given y, ready to be drawn from."""
+    """The distribution p₀(x | y), ready to be drawn from."""
 
     def __call__(self, rng: Random, z: Tensor) -> Tensor:
         """Draw x, (d, M), for joined particles (D, M) whose y is given."""
@@ -33,7 +33,7 @@ class Start(Protocol):
     """Where particles start, as far as that can be said without data."""
 
     def sampler(self, draw: DrawRows, condition: Condition, d: int, rng: Random) -> Sampler:
-        """Return the law of x of d coordinates."""
+        """Return p₀(x | y) for x of d coordinates."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Noise:
     std: float = 1.0
 
     def sampler(self, draw: DrawRows, condition: Condition, d: int, rng: Random) -> Sampler:
-        """Return the law of x of d coordinates."""
+        """Return p₀(x | y) for x of d coordinates."""
         return NoiseSampler(d, self.std)
 
 
@@ -67,15 +67,12 @@ class Gaussian:
     """
 
     def sampler(self, draw: DrawRows, condition: Condition, d: int, rng: Random) -> Sampler:
-        """Return the law of x of d coordinates."""
+        """Return p₀(x | y) for x of d coordinates."""
         z = draw(ROWS)
-        group = _groups(condition, z)
-        parts = [
-            _distinct(z[:d, group == g])
-            for g in range(condition.l if isinstance(condition, Label) else 1)
-        ]
-        whole = _distinct(z[:d]) if min(len(share) for _, share in parts) <= FEW else parts[0]
-        enough = [part if len(part[1]) > FEW else whole for part in parts]
+        group = condition.groups(z)
+        parts = [_distinct(z[:d, group == g]) for g in range(condition.n_groups)]
+        whole = _distinct(z[:d]) if min(len(share) for _, share in parts) <= MIN_ROWS else parts[0]
+        enough = [part if len(part[1]) > MIN_ROWS else whole for part in parts]
         means, factors = zip(*(_mean_and_factor(*part, rng) for part in enough), strict=True)
         rank = max(factor.shape[1] for factor in factors)
         padded = [torch.nn.functional.pad(f, (0, rank - f.shape[1])) for f in factors]
@@ -92,7 +89,7 @@ class GaussianSampler:
 
     def __call__(self, rng: Random, z: Tensor) -> Tensor:
         """Draw x, (d, M), for joined particles (D, M) whose y is given."""
-        noise, group = rng.particles(z[: self.factors.shape[2]]), _groups(self.condition, z)
+        noise, group = rng.particles(z[: self.factors.shape[2]]), self.condition.groups(z)
         x = torch.empty_like(z[: self.means.shape[1]])
         for g, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
             members = (group == g).nonzero().squeeze(1)
@@ -103,16 +100,9 @@ class GaussianSampler:
 
 
 def _product(factor: Tensor, x: Tensor) -> Tensor:
-    """Return L x for at most `PRODUCT` columns x, by a product of so many."""
+    """Return L x for at most `PRODUCT` columns x, by a product of `PRODUCT` columns."""
     n = x.shape[1]
     return matmul(factor, torch.nn.functional.pad(x, (0, PRODUCT - n)))[:, :n]
-
-
-def _groups(condition: Condition, z: Tensor) -> Tensor:
-    """Return the number of the Gaussian that each particle starts from, with shape (M,)."""
-    if isinstance(condition, Label):
-        return condition.split(z)[1]
-    return torch.zeros(z.shape[1], dtype=torch.long, device=z.device)
 
 
 def _distinct(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -126,11 +116,11 @@ def _mean_and_factor(x: Tensor, share: Tensor, rng: Random) -> tuple[Tensor, Ten
     mean = (x * share).sum(dim=1, keepdim=True)
     weighted = (x - mean) * share.sqrt()
     if x.shape[1] < len(x):
-        # A root already. Rotated, it tells no more of the data than the covariance does.
+        # A root already. Rotated, it reveals no more of the data than the covariance does.
         noise = rng.particles(weighted.new_empty(x.shape[1], x.shape[1]))
         return mean, matmul(weighted, alone(lambda: torch.linalg.qr(noise).Q))
     weighted = weighted.double()
     covariance = matmul(weighted, weighted.T)
-    # A coordinate that never changes, or follows others, leaves no room for the root: make some.
+    # A coordinate that never changes, or follows others, makes the matrix singular: add a little.
     covariance.diagonal().add_(1e-6 * covariance.diagonal().mean() + torch.finfo(x.dtype).tiny)
     return mean, alone(lambda: torch.linalg.cholesky(covariance)).to(x)

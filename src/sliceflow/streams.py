@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from sliceflow._random import Key, Random
+from sliceflow.codec import Codec
 from sliceflow.targets import ArrayTarget, mixed
 
 SPREAD = 64
@@ -58,6 +59,11 @@ class Stream:
 
     def __len__(self) -> int:
         return int(self.blocks.sizes.sum())
+
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks."""
+        return len(self.blocks.sizes)
 
     def draw(self, rng: Random, n: int) -> Rows:
         """Draw n rows, or all if there are fewer."""
@@ -106,20 +112,6 @@ class Reader:
         return rows
 
 
-class Join(Protocol):
-    """How rows of data become particles."""
-
-    @property
-    def n_pixels(self) -> int:
-        """How many of their first coordinates are bytes; see `ArrayTarget`."""
-
-    def __call__(self, x: np.ndarray, y: np.ndarray | None) -> Tensor:
-        """Return particles (D, n) of rows and their labels or columns."""
-
-    def labels(self, z: Tensor) -> np.ndarray:
-        """Return the class number of each particle."""
-
-
 @dataclass(frozen=True, eq=False)
 class StreamTarget:
     """A shard of data that is read as it is needed.
@@ -130,27 +122,30 @@ class StreamTarget:
         The data, and the numbers of the blocks that this shard has.
     batch_size
         How many rows a step sees.
-    join
+    codec
         Makes particles of rows.
     reader
         Reads ahead.
     shares
         How often each label occurs, if there are labels.
+    device
+        Where particles are.
     """
 
     blocks: Blocks
     own: np.ndarray
     batch_size: int
-    join: Join
+    codec: Codec
     reader: Reader
     shares: np.ndarray | None = None
+    device: torch.device = torch.device("cpu")  # noqa: RUF009 (it does not change)
 
     def part(self, key: Key, ahead: Key | None = None) -> ArrayTarget:
         """Return a batch, as data that stays in memory; begin to read the one that comes next."""
         z = self.reader.take((id(self), key), lambda: self.draw(key.rng(), self.batch_size))
         if ahead is not None:
             self.reader.begin((id(self), ahead), lambda: self.draw(ahead.rng(), self.batch_size))
-        return ArrayTarget(z, None, self.join.n_pixels)
+        return ArrayTarget(z, None, self.codec.n_pixels)
 
     def batch(self, key: Key, ahead: Key | None = None) -> Tensor:
         """Return the rows that one step sees; begin to read those of the next."""
@@ -158,10 +153,10 @@ class StreamTarget:
 
     def draw(self, rng: Random, n: int) -> Tensor:
         """Draw n rows; each label as often as its share says, as far as it occurs among them."""
-        z = self.join(*draw(self.blocks, self.own, rng, n))
+        z = self.codec.encode(*draw(self.blocks, self.own, rng, n))
         if self.shares is None:
-            return z
-        labels = self.join.labels(z)
+            return z.to(self.device)
+        labels = self.codec.condition.groups(z).numpy()
         found = np.unique(labels)
         upto = np.cumsum(self.shares[found]) / self.shares[found].sum()
         counts = np.diff((n * upto).round().astype(int), prepend=0)
@@ -170,7 +165,7 @@ class StreamTarget:
             for label, count in zip(found, counts, strict=True)
         ]
         chosen = np.concatenate(rows)
-        return z[:, torch.from_numpy(chosen[mixed(rng, labels[chosen])])]
+        return z[:, torch.from_numpy(chosen[mixed(rng, labels[chosen])])].to(self.device)
 
     def digest(self) -> str:
         """Return a sum of what tells these data from others."""

@@ -12,12 +12,11 @@ from sliceflow._validation import check_integer
 from sliceflow.cli.files import as_arrays, opened
 from sliceflow.cli.options import Evaluate, Fit
 from sliceflow.cli.source import Source, asked_for, read, some
-from sliceflow.conditions import Observed
 from sliceflow.data import data_folder, load
 from sliceflow.data.tables import is_csv, load_csv
 from sliceflow.metrics import likeness, nearest, reference_features, sliced_wasserstein
 from sliceflow.metrics.inception import fastest, weights
-from sliceflow.model import FlowModel
+from sliceflow.model import Model
 from sliceflow.runs import Run
 
 
@@ -62,12 +61,12 @@ def arrays(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
         return load(str(path)).pixels, data_of(options, None).x
     model, n = opened(path), options.n
     data = data_of(options, model)
-    rows = data.x if isinstance(model.condition, Observed) else data.y
+    rows = data.y if model.codec.condition.mask is None else data.x
     given = None if rows is None else some(rows, n)
     return as_arrays(model.sample(n, given, 1, verbose=True)), data.x
 
 
-def data_of(options: Evaluate, model: FlowModel | None) -> Source:
+def data_of(options: Evaluate, model: Model | None) -> Source:
     """Return what samples are compared with: the data of their run, or what is named."""
     run = Run(options.samples)
     if not run.config.exists():
@@ -82,14 +81,14 @@ def data_of(options: Evaluate, model: FlowModel | None) -> Source:
     )
 
 
-def fitted(model: FlowModel | None, data: str) -> Fit:
+def fitted(model: Model | None, data: str) -> Fit:
     """Return the options by which data is read as a model has it, if samples are of one."""
     if model is None:
         return Fit(data)
     if len(model.shape) == 3:
-        return Fit(data, condition="none" if model.classes is None else "label")
+        return Fit(data, condition="none" if model.codec.classes is None else "label")
     d = math.prod(model.shape)
-    columns, given = (",".join(names) for names in (model.names[:d], model.names[d:]))
+    columns, given = (",".join(names) for names in (model.codec.names[:d], model.codec.names[d:]))
     return Fit(data, columns=columns or None, condition=given or "none")
 
 

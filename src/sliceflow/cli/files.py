@@ -12,10 +12,10 @@ import torch
 from PIL import Image
 
 from sliceflow._atomic import replacing
-from sliceflow.conditions import Columns, Observed
+from sliceflow._scaling import to_bytes
+from sliceflow.codec import Codec
 from sliceflow.data.tables import save_csv
-from sliceflow.io import load
-from sliceflow.model import FlowModel
+from sliceflow.model import Model, load
 from sliceflow.runs import Run, draw_grid, zoom_of
 from sliceflow.viz import GAP, draw, save_picture, triptych
 
@@ -39,19 +39,20 @@ def model_file(path: Path) -> Path:
     raise FileNotFoundError(f"{path} has no model: name the folder of a run, or a model's file")
 
 
-def opened(path: Path) -> FlowModel:
+def opened(path: Path) -> Model:
     """Return the model of a file, or of the folder of a run."""
     return load(model_file(path))
 
 
-def conditions(model: FlowModel, given: str | None, n: int) -> np.ndarray | None:
+def conditions(model: Model, given: str | None, n: int) -> np.ndarray | None:
     """Return y for n samples, from what is written for it."""
-    if isinstance(model.condition, Observed):
+    codec = model.codec
+    if codec.condition.mask is not None:
         raise ValueError("the model fills in what is missing: use sliceflow inpaint")
-    if model.classes is not None:
-        return _labels(model.classes, given, n)
-    if isinstance(model.condition, Columns):
-        return _columns(model, given, n)
+    if codec.classes is not None:
+        return _labels(codec.classes, given, n)
+    if codec.condition.l:
+        return _columns(codec, given, n)
     if given is not None:
         raise ValueError("the model has no condition: leave out --given")
     return None
@@ -66,9 +67,9 @@ def _labels(classes: np.ndarray, given: str | None, n: int) -> np.ndarray:
     return np.full(n, known[given])
 
 
-def _columns(model: FlowModel, given: str | None, n: int) -> np.ndarray:
-    l = model.condition.l
-    names = ", ".join(model.names[-l:]) or f"{l} columns"
+def _columns(codec: Codec, given: str | None, n: int) -> np.ndarray:
+    l = codec.condition.l
+    names = ", ".join(codec.names[-l:]) or f"{l} columns"
     try:
         values = [float(value) for value in (given or "").split(",")]
     except ValueError:
@@ -82,12 +83,12 @@ def as_arrays(x: Any) -> np.ndarray:
     """Return samples as NumPy arrays, images of values from −1 to 1 as bytes."""
     x = torch.as_tensor(x).cpu()
     if x.ndim == 4 and x.dtype != torch.uint8:
-        x = (128 * (x.float() + 1)).clamp(0, 255).to(torch.uint8)
+        x = to_bytes(x)
     arrays: np.ndarray = x.numpy()
     return arrays
 
 
-def check_picture(out: Path, model: FlowModel, name: str, n: int, each: int = 1) -> None:
+def check_picture(out: Path, model: Model, name: str, n: int, each: int = 1) -> None:
     """Refuse a picture of n times so many images, if it is larger than programs will open."""
     if out.suffix.lower() == ".png":
         pixels = each * math.prod((side + GAP) * zoom_of(model.shape) for side in model.shape[1:])
@@ -98,7 +99,7 @@ def check_picture(out: Path, model: FlowModel, name: str, n: int, each: int = 1)
             )
 
 
-def checked_out(out: Path | None, model: FlowModel) -> Path:
+def checked_out(out: Path | None, model: Model) -> Path:
     """Return where samples go, if its suffix says how they can be written."""
     is_images = len(model.shape) == 3
     out = out or Path("samples.png" if is_images else "samples.csv")
@@ -109,7 +110,7 @@ def checked_out(out: Path | None, model: FlowModel) -> Path:
     return out
 
 
-def save_samples(out: Path, model: FlowModel, x: np.ndarray, y: np.ndarray | None) -> None:
+def save_samples(out: Path, model: Model, x: np.ndarray, y: np.ndarray | None) -> None:
     """Write samples as the name of the file says."""
     kind = out.suffix.lower()
     if kind == ".npz":
@@ -119,14 +120,14 @@ def save_samples(out: Path, model: FlowModel, x: np.ndarray, y: np.ndarray | Non
     elif kind == ".csv":
         _save_table(out, model, x, y)
     elif kind == ".png":
-        draw_grid(x, out, None if model.classes is None else y)
+        draw_grid(x, out, None if model.codec.classes is None else y)
     else:
         _save_folder(out, x, y)
 
 
-def _save_table(out: Path, model: FlowModel, x: np.ndarray, y: np.ndarray | None) -> None:
+def _save_table(out: Path, model: Model, x: np.ndarray, y: np.ndarray | None) -> None:
     columns = [*x.T, *([] if y is None else y.reshape(len(y), -1).T)]
-    save_csv(out, model.columns, columns)
+    save_csv(out, model.codec.columns, columns)
 
 
 def _save_folder(out: Path, pixels: np.ndarray, y: np.ndarray | None) -> None:
@@ -156,9 +157,9 @@ def _is_safe(character: str) -> bool:
     return character.isprintable() and character not in '/\\:*?"<>|%'
 
 
-def filled(model: FlowModel, images: np.ndarray, n: int, seed: int | None) -> np.ndarray:
+def filled(model: Model, images: np.ndarray, n: int, seed: int | None) -> np.ndarray:
     """Return n samples for each image: (images, n, C, h, w)."""
-    if not isinstance(model.condition, Observed):
+    if model.codec.condition.mask is None:
         raise ValueError(
             "the model does not fill in images: fit one with --condition left, say, first"
         )
@@ -166,16 +167,17 @@ def filled(model: FlowModel, images: np.ndarray, n: int, seed: int | None) -> np
         raise ValueError(
             f"the images have shape {images.shape[1:]} and the model {model.shape}: give such"
         )
-    if model.kind.dtype != torch.uint8:
+    if not model.codec.x.is_pixels:
         raise ValueError("the model has images of floats: fill them in from Python, model.inpaint")
     return as_arrays(model.inpaint(images, n, seed))
 
 
-def save_filled(out: Path, model: FlowModel, images: np.ndarray, samples: np.ndarray) -> None:
+def save_filled(out: Path, model: Model, images: np.ndarray, samples: np.ndarray) -> None:
     """Write what is given of images, their samples, and the images themselves."""
-    assert isinstance(model.condition, Observed)
+    mask = model.codec.condition.mask
+    assert mask is not None
     if out.suffix.lower() == ".png":
-        mask = model.condition.mask.reshape(model.shape).numpy()
-        save_picture(draw(triptych(images, mask, samples), zoom_of(model.shape)), out)
+        given = mask.reshape(model.shape).numpy()
+        save_picture(draw(triptych(images, given, samples), zoom_of(model.shape)), out)
     else:
         save_samples(out, model, samples.reshape(-1, *model.shape), None)

@@ -22,9 +22,9 @@ from sliceflow.board import Board
 from sliceflow.cli.options import STARTED, Fit
 from sliceflow.cli.results import finish
 from sliceflow.cli.source import Source, asked_for, read
-from sliceflow.course import Callback, State
 from sliceflow.estimator import SlicedFlow
 from sliceflow.forecast import Forecast, rehearse
+from sliceflow.loop import Callback, State
 from sliceflow.plan import Plan
 from sliceflow.runs import Run, Watcher, rows_to_compare
 from sliceflow.schedules import Stage, by_name, scaled
@@ -66,7 +66,7 @@ def fit(options: Fit, place: Run) -> None:
     """Fit, and leave everything in the folder of the run."""
     source = read(options)
     plan = planned(options, source)
-    plan.flow.group.most(0)  # all processes have looked at the folder before one writes to it
+    plan.flow.group.all_max(0)  # all processes have looked at the folder before one writes to it
     rows = rows_to_compare(plan)
     if not plan.is_first:
         plan.run((), place.checkpoints)
@@ -118,7 +118,7 @@ def planned(options: Fit, source: Source) -> Plan:
     )
     if source.stream is not None:
         return fitting.plan(source.stream)
-    return replace(fitting.plan(source.x, source.y), names=source.names)
+    return fitting.plan(source.x, source.y).with_names(source.names)
 
 
 def timed(options: Fit, forecast: Forecast, plan: Plan) -> tuple[Fit, Plan]:
@@ -126,10 +126,10 @@ def timed(options: Fit, forecast: Forecast, plan: Plan) -> tuple[Fit, Plan]:
     if options.minutes is None:
         return options, plan
     spent = 0 if options.dry_run else forecast.rehearsal  # which a dry run does not take again
-    times = forecast.effort(plan.flow.schedule, options.minutes, spent)
+    times = forecast.effort(plan.spec.schedule, options.minutes, spent)
     options = replace(options, effort=options.effort * times, minutes=None)
-    schedule = scaled(by_name(options.preset, plan.flow.shape), options.effort)
-    return options, replace(plan, flow=replace(plan.flow, schedule=schedule))
+    schedule = scaled(by_name(options.preset, plan.spec.shape), options.effort)
+    return options, plan.with_schedule(schedule)
 
 
 def kept(options: Fit) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def going_on(options: Fit, place: Run) -> Fit:
 
 def told(forecast: Forecast, plan: Plan, as_json: bool) -> str:
     """Return the schedule, how long it takes, how much memory, and how large the model gets."""
-    schedule = plan.flow.schedule
+    schedule = plan.spec.schedule
     seconds, memory = forecast.seconds(schedule), forecast.memory(schedule)
     model = forecast.model(schedule)
     if as_json:

@@ -12,11 +12,11 @@ from sliceflow.data.cifar import load_cifar10
 from sliceflow.data.files import data_folder
 from sliceflow.data.folders import Size, load_celeba, load_folder
 from sliceflow.data.idx import load_idx
-from sliceflow.data.images import Images, to_bytes
+from sliceflow.data.images import Images
 from sliceflow.data.tars import TarBlocks
 from sliceflow.streams import Blocks, Stream
 
-__all__ = ["NAMES", "Images", "Stream", "data_folder", "load", "stream", "to_bytes"]
+__all__ = ["NAMES", "Images", "Stream", "data_folder", "load", "stream"]
 
 NAMES = ("mnist", "fashion-mnist", "cifar10", "celeba")
 

@@ -27,20 +27,9 @@ class Images:
         _, channels, height, width = self.pixels.shape
         return channels, height, width
 
-    def particles(self) -> np.ndarray:
-        """Return brightness in [−1, 1], the middle of each byte's level: (C h w, n), float32."""
-        levels = np.ascontiguousarray(self.pixels.reshape(len(self), -1).T)
-        return (levels + np.float32(0.5)) / 128 - 1
-
     def with_flips(self) -> Self:
         """Return these images and, after them, their mirror images, left and right exchanged."""
         labels = None if self.labels is None else np.tile(self.labels, 2)
         return replace(
             self, pixels=np.concatenate([self.pixels, self.pixels[..., ::-1]]), labels=labels
         )
-
-
-def to_bytes(particles: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Return brightness (C h w, n) as images (n, C, h, w) of bytes."""
-    pixels: np.ndarray = 128 * (particles.T.reshape(-1, *shape) + 1)
-    return pixels.clip(0, 255).astype(np.uint8)

@@ -13,8 +13,8 @@ from typing import Any, TextIO
 import numpy as np
 
 from sliceflow._atomic import replacing
+from sliceflow._kinds import EXACT
 from sliceflow._reading import FileError, check_file
-from sliceflow._validation import EXACT
 
 SEPARATORS = ",;\t|"
 

@@ -18,5 +18,5 @@ def sliced_wasserstein(x: Any, y: Any, n_directions: int = 512, seed: int = 0) -
         )
     h = check_integer("n_directions", n_directions, 1)
     a, b = a.flatten(1).T.double(), b.flatten(1).T.double()
-    A = Sphere(len(a)).draw(Random(seed, Draw.DIRECTIONS), h, a)
+    A = Sphere(len(a), h).draw(Random(seed, Draw.DIRECTIONS), a)
     return float((sort(A.project(a)) - sort(A.project(b))).square().mean().sqrt())

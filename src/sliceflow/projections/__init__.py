@@ -1,7 +1,7 @@
 """Directions as linear operators: `project` and its adjoint `lift`."""
 
 from sliceflow.projections.local import Local
-from sliceflow.projections.operator import BLOCK, Block, Operator, Projection, slices
+from sliceflow.projections.operator import BLOCK, Block, Directions, Operator, Projection, slices
 from sliceflow.projections.sphere import Sphere
 from sliceflow.projections.tiles import (
     AnyOf,
@@ -19,6 +19,7 @@ __all__ = [
     "Bands",
     "Basis",
     "Block",
+    "Directions",
     "Local",
     "Operator",
     "Projection",

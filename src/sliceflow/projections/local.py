@@ -14,7 +14,7 @@ from sliceflow.pyramid import LanczosLevel, level_shape
 
 @dataclass(frozen=True)
 class Local:
-    """S×S patches, uniform on their sphere, at a random centre of a level of an image.
+    """H directions in S×S patches, uniform on their sphere, at random centres of a level.
 
     What hangs over the border is cut off. A patch as large as the level is the whole level: then
     there is nothing to place. With l condition coordinates, θ_y is uniform on its own sphere, and
@@ -24,39 +24,36 @@ class Local:
     shape: tuple[int, int, int]
     resolution: int
     patch: int
+    h: int
     l: int = 0
     amplifier: float = 1.0
-
-    @property
-    def reach(self) -> int:
-        """How many coordinates of x the directions span."""
-        return math.prod(self._level_shape)
 
     @property
     def _level_shape(self) -> tuple[int, int, int]:
         return level_shape(self.shape, self.resolution)
 
-    def draw(self, rng: Random, h: int, like: Tensor) -> Projection:
-        """Draw h directions, of the dtype and on the device of ``like``."""
+    def draw(self, rng: Random, like: Tensor) -> Projection:
+        """Draw H directions, of the dtype and on the device of ``like``."""
         level = LanczosLevel.at(self.shape, self.resolution, like)
-        cells, theta = self._patches(rng, h, level)
+        cells, theta = self._patches(rng, level)
+        d = math.prod(self._level_shape)
         if self.l:
-            condition = torch.arange(self.reach, self.reach + self.l, device=like.device)
-            cells = torch.cat([cells, condition.expand(h, -1)], dim=1)
-            theta_y = self.amplifier * uniform(rng, h, self.l, like)
+            condition = torch.arange(d, d + self.l, device=like.device)
+            cells = torch.cat([cells, condition.expand(self.h, -1)], dim=1)
+            theta_y = self.amplifier * uniform(rng, self.h, self.l, like)
             theta = torch.cat([theta, theta_y], dim=1) / 2**0.5
         if self._is_whole_level:  # then the cells are all there are, in their order
-            return Projection(DenseRows(theta), level)
-        return Projection(SparseRows(cells, theta, self.reach + self.l), level)
+            return Projection(DenseRows(theta))
+        return Projection(SparseRows(cells, theta, d + self.l))
 
     @property
     def _is_whole_level(self) -> bool:
         return self.patch >= self.resolution
 
-    def _patches(self, rng: Random, h: int, level: LanczosLevel) -> tuple[Tensor, Tensor]:
-        """Draw the level's cells that each θ_x touches and its values there, both (h, C·S²)."""
-        (channels, a, b), device = self._level_shape, level.rows.device
-        row, column = (self._place(rng, h, side).to(device) for side in (a, b))
+    def _patches(self, rng: Random, level: LanczosLevel) -> tuple[Tensor, Tensor]:
+        """Draw the level's cells that each θ_x touches and its values there, both (H, C·S²)."""
+        (channels, a, b), h, device = self._level_shape, self.h, level.rows.device
+        row, column = (self._place(rng, side).to(device) for side in (a, b))
         size = channels, row.shape[1], column.shape[1]
         theta = uniform(rng, h, math.prod(size), level.rows).reshape(h, *size)
         inside = _inside(row, a)[:, None, :, None] & _inside(column, b)[:, None, None, :]
@@ -67,11 +64,11 @@ class Local:
         cells = (channel * a + row[:, None, :, None]) * b + column[:, None, None, :]
         return cells.reshape(h, -1), theta.reshape(h, -1)
 
-    def _place(self, rng: Random, h: int, side: int) -> Tensor:
-        """Draw where h patches are along a side of the level, (h, S); some may hang over it."""
+    def _place(self, rng: Random, side: int) -> Tensor:
+        """Draw where patches are along a side of the level, (H, S); some may hang over it."""
         if self._is_whole_level:
-            return torch.arange(side).expand(h, -1)
-        first = rng.integers(side, h) - self.patch // 2
+            return torch.arange(side).expand(self.h, -1)
+        first = rng.integers(side, self.h) - self.patch // 2
         return torch.from_numpy(first)[:, None] + torch.arange(self.patch)
 
 

@@ -1,7 +1,7 @@
-"""Directions as a linear operator A = W E, with two verbs: `project` and its adjoint `lift`.
+"""Directions as a linear operator A, with two verbs: `project` and its adjoint `lift`.
 
-E, the level, is shared by all directions and applied once a step. W has a row for each direction
-and is worked on in blocks of rows, so that a step of any number of directions fits in memory.
+A has a row for each direction, in the coordinates of the stage's level. It is worked on in blocks
+of rows, so that a step of any number of directions fits in memory.
 
 Sums are made in a fixed order, so that the bits of a step do not depend on the number of threads.
 A matrix product alone does not promise that: its bits may change with its shape and, from an inner
@@ -17,7 +17,7 @@ from typing import Protocol, Self
 import torch
 from torch import Tensor
 
-from sliceflow.pyramid import FullSize, Level
+from sliceflow._random import Random
 
 BLOCK = 64
 """Directions in one matrix product."""
@@ -44,20 +44,20 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
 
 
 class Block(Protocol):
-    """Directions that are worked on together: some rows of W."""
+    """Directions that are worked on together: some rows of A."""
 
     def __len__(self) -> int:
         """Return the number of maps: one for each direction, if none are shared."""
 
     def project(self, u: Tensor) -> Tensor:
-        """Return W u: the values along each direction."""
+        """Return A u: the values along each direction."""
 
     def lift(self, v: Tensor, onto: Tensor, weight: float = 1.0) -> None:
-        """Add Wᵀ v, times the weight, to ``onto``, in place."""
+        """Add Aᵀ v, times the weight, to ``onto``, in place."""
 
 
 class Rows(Block, Protocol):
-    """The matrix W, (H, D): one row for each direction, in the coordinates of the level."""
+    """The matrix A, (H, D): one row for each direction, in the coordinates of the level."""
 
     @property
     def dimension(self) -> int:
@@ -93,11 +93,11 @@ class DenseRows:
         return type(self)(self.theta[rows])
 
     def project(self, u: Tensor) -> Tensor:
-        """Return W u."""
+        """Return A u."""
         return matmul(self.theta, u)
 
     def lift(self, v: Tensor, onto: Tensor, weight: float = 1.0) -> None:
-        """Add Wᵀ v, times the weight, to ``onto``."""
+        """Add Aᵀ v, times the weight, to ``onto``."""
         onto.addmm_(self.theta.T, v, alpha=weight)
 
 
@@ -124,11 +124,11 @@ class SparseRows:
         return type(self)(self.columns[rows], self.weights[rows], self.dimension)
 
     def project(self, u: Tensor) -> Tensor:
-        """Return W u."""
+        """Return A u."""
         return u.new_zeros(len(self), u.shape[1]).addmm_(self._matrix, u)
 
     def lift(self, v: Tensor, onto: Tensor, weight: float = 1.0) -> None:
-        """Add Wᵀ v, times the weight, to ``onto``."""
+        """Add Aᵀ v, times the weight, to ``onto``."""
         onto.addmm_(self._matrix.t(), v, alpha=weight)
 
     @cached_property  # a block projects particles and data, and lifts: all with one matrix
@@ -144,11 +144,7 @@ class SparseRows:
 
 
 class Operator(Protocol):
-    """The directions of a step: blocks of them, in the coordinates of a level."""
-
-    @property
-    def level(self) -> Level:
-        """What all directions share."""
+    """The directions of a step, in blocks."""
 
     @property
     def is_disjoint(self) -> bool:
@@ -162,15 +158,21 @@ class Operator(Protocol):
         """Return the number of directions."""
 
     def blocks(self, h: int) -> Iterable[Block]:
-        """Cut W into blocks of about h directions."""
+        """Cut A into blocks of about h directions."""
+
+
+class Directions(Protocol):
+    """A distribution of directions, from which each step of a stage draws."""
+
+    def draw(self, rng: Random, like: Tensor) -> Operator:
+        """Draw the directions of a step, of the dtype and on the device of ``like``."""
 
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """H unit directions of the particles' D coordinates: A = W E."""
+    """H directions of D coordinates, as the rows of one matrix."""
 
     rows: Rows
-    level: Level = FullSize()  # noqa: RUF009 (it has no state)
     is_disjoint = False
 
     @property
@@ -182,12 +184,11 @@ class Projection:
         return len(self.rows)
 
     def blocks(self, h: int = BLOCK) -> Iterator[Rows]:
-        """Cut W into blocks of `BLOCK` directions, always as many."""
+        """Cut A into blocks of `BLOCK` directions, whatever h is: always the same products."""
         return (self.rows[block] for block in slices(len(self), BLOCK))
 
-    def project(self, x: Tensor) -> Tensor:
-        """Return z = A x: particles (D, M) to their values along each direction (H, M)."""
-        u = self.level.enter(x)
+    def project(self, u: Tensor) -> Tensor:
+        """Return z = A u: particles (D, M) to their values along each direction (H, M)."""
         return torch.cat([theta.project(u) for theta in self.blocks()])
 
     def lift(self, v: Tensor) -> Tensor:
@@ -195,4 +196,4 @@ class Projection:
         u = v.new_zeros(self.rows.dimension, v.shape[1])
         for block in slices(len(self), BLOCK):
             self.rows[block].lift(v[block], onto=u)
-        return self.level.leave(u)
+        return u

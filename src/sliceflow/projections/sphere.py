@@ -17,22 +17,18 @@ def uniform(rng: Random, h: int, d: int, like: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Sphere:
-    """Uniform on the sphere of all d + l coordinates, those of x and of the condition together.
+    """H directions, uniform on the sphere of all d + l coordinates, of x and of the condition.
 
     The part of the condition is then amplified by ξ: the rows are [θ_x, ξ θ_y].
     """
 
     d: int
+    h: int
     l: int = 0
     amplifier: float = 1.0
 
-    @property
-    def reach(self) -> int:
-        """How many coordinates of x the directions span."""
-        return self.d
-
-    def draw(self, rng: Random, h: int, like: Tensor) -> Projection:
-        """Draw h directions, of the dtype and on the device of ``like``."""
-        theta = uniform(rng, h, self.d + self.l, like)
+    def draw(self, rng: Random, like: Tensor) -> Projection:
+        """Draw H directions, of the dtype and on the device of ``like``."""
+        theta = uniform(rng, self.h, self.d + self.l, like)
         theta[:, self.d :] *= self.amplifier
         return Projection(DenseRows(theta))

@@ -18,11 +18,10 @@ from sliceflow._random import Random
 from sliceflow._threads import alone
 from sliceflow.projections.operator import DenseRows, Operator, Projection, matmul, slices
 from sliceflow.projections.sphere import uniform
-from sliceflow.pyramid import FullSize, Level
 
 
 class Basis(Protocol):
-    """A law of orthonormal bases of the P coordinates of a tile."""
+    """A distribution of orthonormal bases of the P coordinates of a tile."""
 
     def draw(self, rng: Random) -> Tensor:
         """Draw a basis: orthonormal rows, with shape (P, P)."""
@@ -70,13 +69,13 @@ class Bands:
 
 @dataclass(frozen=True, eq=False)
 class AnyOf:
-    """One of several laws, drawn for each basis."""
+    """One of several distributions of bases, chosen for each draw."""
 
-    laws: tuple[Basis, ...]
+    choices: tuple[Basis, ...]
 
     def draw(self, rng: Random) -> Tensor:
         """Draw a basis: orthonormal rows, with shape (P, P)."""
-        return self.laws[rng.integer(len(self.laws))].draw(rng)
+        return self.choices[rng.integer(len(self.choices))].draw(rng)
 
 
 def spectral_axes(z: Tensor, shape: tuple[int, ...], patch: int | None) -> Tensor:
@@ -128,7 +127,7 @@ class Tiles:
     patch
         S, the side of a tile.
     basis
-        The law of the basis.
+        The distribution of the basis.
     shared
         Whether all tiles have one map for each direction of the basis, or each tile its own.
     l, amplifier
@@ -191,7 +190,7 @@ class TileBlock:
         return len(self.theta) if self.shared else self.cells.numel()
 
     def project(self, u: Tensor) -> Tensor:
-        """Return W u."""
+        """Return A u."""
         theta_x, theta_y = self._parts
         z = matmul(theta_x, self._batch(u.index_select(0, self._order)))
         if (l := theta_y.shape[1]) > 0:
@@ -199,13 +198,13 @@ class TileBlock:
         return z.flatten(0, 1)
 
     def lift(self, v: Tensor, onto: Tensor, weight: float = 1.0) -> None:
-        """Add Wᵀ v, times the weight, to ``onto``: to x alone."""
+        """Add Aᵀ v, times the weight, to ``onto``: to x alone."""
         theta_x, _ = self._parts
         move = matmul(theta_x.T, self._batch(v))
         rows = move.view(self.cells.numel(), onto.shape[1])
         onto.index_add_(0, self._order, rows, alpha=weight)
 
-    @cached_property  # for all swarms that a block projects and lifts
+    @cached_property  # for all shards that a block projects and lifts
     def _parts(self) -> tuple[Tensor, Tensor]:
         """θ_x, and ξ θ_y."""
         p = len(self.theta)
@@ -228,7 +227,6 @@ class Tiling:
     theta: Tensor
     cells: Tensor
     shared: bool
-    level: Level = FullSize()  # noqa: RUF009 (it has no state)
     is_disjoint = True
 
     @property

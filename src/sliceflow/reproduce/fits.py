@@ -48,8 +48,8 @@ def fit(
     """Fit a flow with seed 0, by default for its particles alone; return it, and what it took."""
     forget_peak()
     started = perf_counter()
-    model = SlicedFlow(random_state=0, knots=knots, verbose=True, **settings)
-    model.fit(images.pixels, images.labels if labels else None)
+    model = SlicedFlow(random_state=0, knots=knots, **settings)
+    model.fit(images.pixels, images.labels if labels else None, verbose=True)
     return model, Cost((perf_counter() - started) / 60, peak_memory() / 2**30)
 
 

@@ -13,12 +13,13 @@ from torch import Tensor
 from torch.special import expit, ndtr
 
 from sliceflow.conditions import Columns, Condition, Unconditional
-from sliceflow.course import State
 from sliceflow.engines import Exact
 from sliceflow.figures import Figure
 from sliceflow.flow import Flow
+from sliceflow.loop import State
 from sliceflow.metrics import sliced_wasserstein
 from sliceflow.schedules import Stage
+from sliceflow.spec import Spec
 from sliceflow.targets import ArrayTarget
 
 FAR, NEAR, WIDTH = 1.0, 0.75, 0.25
@@ -56,9 +57,10 @@ def trajectory(
     """Return the particles after each number of steps, starting with ``start``."""
     d = 2 - condition.l
     engine = Exact(DIRECTIONS, ETA)
-    flow = Flow([ArrayTarget(data)], condition, (d,), (Stage(max(steps)),), engine)
+    spec = Spec((d,), (Stage(max(steps)),), condition, engine)
+    flow = Flow(spec, [ArrayTarget(data)])
     state, seen = flow.start(2), {0: start.clone()}
-    state.swarms = [start.clone(), start[:, :0]]
+    state.shards = [start.clone()]
 
     def keep(state: State) -> None:
         seen[state.step or max(steps)] = state.particles.clone()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sliceflow.conditions import Observed
+from sliceflow._validation import check_mask
 from sliceflow.data import Images, load
 from sliceflow.figures import Figure
 from sliceflow.metrics import nearest
@@ -46,8 +46,7 @@ def _inpaint(
         batch_size=20_000,
     )
     assert model.model_ is not None
-    assert isinstance(model.model_.condition, Observed)
-    mask = model.model_.condition.mask.reshape(train.shape).numpy()
+    mask = check_mask(half, train.shape).reshape(train.shape).numpy()
     given = test.pixels.repeat(SAMPLES, axis=0)
     samples = model.sample(len(given), y=given, random_state=0)
     changed = int((samples[:, mask] != given[:, mask]).sum())

@@ -20,8 +20,9 @@ from typing import Self
 import numpy as np
 import torch
 from torch import Tensor
+from torch.distributed import ReduceOp
 
-from sliceflow.distributed import How, Work, finished
+from sliceflow.distributed import Merge
 from sliceflow.transport.kernels import (
     average_parts,
     count_buckets_of_rows,
@@ -42,31 +43,29 @@ MOST_CELLS = 2**14
 """The most cells. Where a value lies among them, and where in its cell, must fit in 31 bits."""
 
 STRIDE = 31
-"""One value in so many decides where cells are: a prime, lest of classes in turn some be missed.
-
-It is counted from the beginning of each shard.
-"""
+"""Every 31st value of a shard decides where cells are. It is prime, so that alternating classes
+are all sampled."""
 
 NUDGE = 1e-6
-"""Added to a rank of p, lest rounding make a whole rank of q the one before."""
+"""Added to a rank of p, so that rounding does not turn a whole rank of q into the one before."""
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
     """Values of H rows, (H, N), in parts of these widths: those of the shards of a process.
 
-    Other processes may have more of them, if they are not ``all``.
+    If other processes have more values of these rows, ``merge`` combines counts with theirs.
     """
 
     z: Tensor
     widths: list[int]
-    is_all: bool
+    merge: Merge | None = None
 
     @classmethod
-    def of(cls, *parts: Tensor, is_all: bool = True) -> Self:
+    def of(cls, *parts: Tensor, merge: Merge | None = None) -> Self:
         """Return values in these parts, one after the other."""
         z = torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
-        return cls(z, [part.shape[1] for part in parts], is_all)
+        return cls(z, [part.shape[1] for part in parts], merge)
 
     def __getitem__(self, rows: slice) -> Self:
         return replace(self, z=self.z[rows])
@@ -245,7 +244,7 @@ class Counted:
         """Count values that are all there are on b cells."""
         z = values.z
         if not is_compiled(z):
-            (counted,) = finished(cls.merged([values], b))
+            (counted,) = cls.merged([values], b, _keep)
             return counted
         slots, counts = (torch.empty(len(z), n, dtype=torch.int32) for n in (b // BUCKET, b))
         low, high = z.new_empty(2, len(z))
@@ -254,19 +253,19 @@ class Counted:
         return counted
 
     @classmethod
-    def merged(cls, sides: list[Values], b: int) -> Work[list[Self]]:
+    def merged(cls, sides: list[Values], b: int, merge: Merge) -> list[Self]:
         """Count several such values, of all processes, on b cells each."""
         bounds = torch.stack([extremes(side.z) for side in sides])
-        yield bounds, How.MIN
+        merge(bounds, ReduceOp.MIN)
         lows, highs = bounds[:, 0], -bounds[:, 1]
         zipped = zip(sides, lows, highs, strict=True)
         some = torch.stack([count_buckets(side, low, high, b) for side, low, high in zipped])
-        yield some, How.SUM
+        merge(some, ReduceOp.SUM)
         bounded = zip(lows, highs, some, strict=True)
         grids = [Grid(low, high, share_cells(n, b)) for low, high, n in bounded]
         pairs = zip(sides, grids, strict=True)
         counts = torch.stack([count_cells(side.z, grid) for side, grid in pairs])
-        yield counts, How.SUM
+        merge(counts, ReduceOp.SUM)
         return [cls(grid, n) for grid, n in zip(grids, counts, strict=True)]
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -314,15 +313,15 @@ class HistogramMap:
     @classmethod
     def between(cls, p: Tensor, q: Tensor, cells: int = CELLS) -> Self:
         """Return the map from the distribution of the values ``p`` to that of ``q``."""
-        return finished(cls.merged(Values.of(p), Values.of(q), cells))
+        return cls.of(Values.of(p), Values.of(q), cells)
 
     @classmethod
-    def merged(cls, p: Values, q: Values, cells: int = CELLS) -> Work[Self]:
+    def of(cls, p: Values, q: Values, cells: int = CELLS) -> Self:
         """Return the map between values, those of all processes."""
-        if p.is_all:
+        if p.merge is None:
             ps, qs = Counted.of(p, cells), Counted.of(q, cells)
         else:
-            ps, qs = yield from Counted.merged([p, q], cells)
+            ps, qs = Counted.merged([p, q], cells, p.merge)
         return cls(ps, qs, *compose(ps, qs))
 
     def move(self, z: Tensor) -> None:
@@ -334,6 +333,10 @@ class HistogramMap:
         where = self.p.grid.positions(z)
         cell, inside = (where >> 16).long(), (where & 0xFFFF) * z.new_tensor(2**-16)
         z.copy_(self.start.gather(1, cell) + inside * self.rise.gather(1, cell) - z)
+
+
+def _keep(values: Tensor, op: object) -> None:
+    """Merge with nobody: these are all values."""
 
 
 def is_compiled(z: Tensor) -> bool:

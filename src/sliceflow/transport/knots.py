@@ -87,8 +87,8 @@ class KnotMap:
             return None
         return cls(torch.cat([T.x for T in maps]), torch.cat([T.move_by for T in maps]))
 
-    def packed(self, bits: int) -> "PackedMap":
-        """Return the map with its numbers as integers of so many bits."""
+    def packed(self, bits: int = 16) -> "PackedMap":
+        """Return the map with its numbers as integers of this width."""
         return PackedMap.of(torch.stack([self.x, self.move_by]).cpu(), bits)
 
     def move(self, z: Tensor) -> None:
@@ -149,8 +149,8 @@ class PackedMap:
         """How much memory it takes."""
         return sum(tensor.nbytes for tensor in self.tensors)
 
-    def places(self, n: int) -> list[Self]:
-        """Return n maps of this size, with nothing in them yet, that lie together in memory."""
+    def reserve(self, n: int) -> list[Self]:
+        """Return n maps of this size, not filled in yet, that lie together in memory."""
         places = (tensor.new_empty(n, *tensor.shape) for tensor in self.tensors)
         return [type(self)(*place) for place in zip(*places, strict=True)]
 
@@ -173,6 +173,12 @@ class PackedMap:
         knots, low, high = self.knots.numpy(), self.low.numpy(), self.high.numpy()
         half = np.float32(2 ** (8 * self.knots.element_size() - 1))
         interpolate_packed_rows(z.numpy(), knots, low, high, half)
+
+    def to(self, device: torch.device) -> Self:
+        """Return the map on a device."""
+        if device == self.knots.device:
+            return self
+        return type(self)(*(tensor.to(device) for tensor in self.tensors))
 
     def unpacked(self) -> KnotMap:
         """Return the map in float32."""

@@ -1,0 +1,40 @@
+"""Which device work is done on: the one that is asked for, whatever PyTorch's default is."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+
+@contextmanager
+def cpu_by_default() -> Iterator[None]:
+    """Let PyTorch make new tensors on the CPU, whatever `torch.set_default_device` says."""
+    before = torch.get_default_device()
+    if before.type == "cpu":
+        yield
+        return
+    torch.set_default_device(None)
+    try:
+        yield
+    finally:
+        torch.set_default_device(before)
+
+
+def check_device(device: Any) -> torch.device:
+    """Return the device if it can be used here, with float64 for ranks."""
+    try:
+        torch.ones(1, device=torch.device(device), dtype=torch.float64).item()
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
+        raise ValueError(
+            f"device={device!r} cannot be used here ({error}): pass device='cpu'"
+        ) from error
+    return torch.device(device)
+
+
+def own_device(device: torch.device) -> torch.device:
+    """Return the GPU of this one of many processes, if GPUs are asked for and none by number."""
+    if device.type != "cuda" or device.index is not None:
+        return device
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)) % torch.cuda.device_count())
