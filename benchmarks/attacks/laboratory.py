@@ -209,8 +209,8 @@ def make_models(folder: Path) -> None:
 
 def make_runs(folder: Path) -> None:
     """Make a run that has ended, by the command line, and runs that are spoiled."""
-    command = [sys.executable, "-m", "sliceflow", "fit", "table.csv", "--condition", "kind"]
-    settings = ["--preset", "quick", "--effort", "0.1", "--out", "runs/done"]
+    command = [sys.executable, "-m", "sliceflow", "fit", "table.csv", "--y", "kind"]
+    settings = ["--schedule", "quick", "--effort", "0.1", "--out", "runs/done"]
     subprocess.run([*command, *settings], cwd=folder, check=True, capture_output=True)
     run = folder / "runs" / "done"
     spoiled = {

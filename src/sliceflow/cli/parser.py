@@ -25,6 +25,16 @@ from sliceflow.cli.options import Size
 NEGATIVE = re.compile(r"-\.?\d")
 """What begins a value and not a flag."""
 
+RENAMED = {
+    "--particles": "--n-particles",
+    "--preset": "--schedule",
+    "--seed": "--random-state",
+    "--condition": "--y or --observed",
+    "--given": "--y",
+    "--most": "--max-images",
+}
+"""Options of earlier versions, and their names now."""
+
 set_parsing_settings(add_print_completion_argument=True)
 register_type(Size, serializer=list, deserializer=Size.read)
 
@@ -72,7 +82,10 @@ class Parser(ArgumentParser):
             return f"{key} cannot be {value!r}: give {_wanted(kinds.get(key))}"
         if found := re.search(r"unrecognized arguments: (\S+)", message):
             flags = [flag for action in self._actions for flag in action.option_strings]
-            return f"there is no {found[1]}{near(found[1].split('=')[0], flags)}"
+            flag = found[1].split("=")[0]
+            fix = f": use {RENAMED[flag]}" if flag in RENAMED else near(flag, flags)
+            kind = "option" if flag.startswith("-") else "argument"
+            return f"unknown {kind} {found[1]}{fix}"
         if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
             return (
                 f"there is no command {found[1]}{near(found[1], re.findall(r'[a-z]+', found[2]))}"
