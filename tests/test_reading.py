@@ -626,7 +626,7 @@ def test_a_huge_file_of_settings_is_not_read(capsys):
 
 @pytest.mark.parametrize(
     "text",
-    ["preset: quick\n", "data: [1, 2]\n", "data: some.csv\neffort: much\n", "data: x\nz: 1\n"],
+    ["schedule: quick\n", "data: [1, 2]\n", "data: some.csv\neffort: much\n", "data: x\nz: 1\n"],
 )
 def test_settings_of_something_else(text, capsys):
     Path("run").mkdir()
@@ -688,7 +688,7 @@ def test_a_fit_goes_on_with_damaged_metrics_and_pictures():
     run = Run(Path("run"))
     run.picture(0).parent.mkdir(parents=True)
     run.picture(10**5).write_bytes(WHOLE[:500])
-    run.config.write_text("data: photos\npreset: quick\neffort: 0.05\n")
+    run.config.write_text("data: photos\nschedule: quick\neffort: 0.05\n")
     run.metrics.write_text("junk\n" + json.dumps(LINE | {"step": 10**5}) + "\n")
     main(["fit", "--config", "run/config.yaml", "--out", "run", "--resume"])
     assert run.moments()[-1]["step"] == 10**5

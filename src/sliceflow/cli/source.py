@@ -104,8 +104,7 @@ def _table(table: Table, fit: Fit) -> Source:
     names = columns or [name for name in table.columns if name not in given]
     if not names:
         raise ValueError("--y names all columns: leave out at least one, to be modelled")
-    x = table.numbers(names)
-    observed = _observed(fit.observed, x.shape[1:])
+    observed, x = _observed(fit.observed, (len(names),)), table.numbers(names)
     if len(y) != 1:
         return Source(x, table.numbers(given) if given else None, observed, (*names, *given))
     return Source(x, y[0], observed, (*names, *given))
