@@ -60,7 +60,7 @@ def run(options: Fit) -> None:
 def _check_launcher(options: Fit) -> None:
     """Refuse a fit of many processes that was not asked for, and one without them."""
     if is_torchelastic_launched() and not options.distributed:
-        line = "a launcher started it: pass --distributed to share the fit among its processes"
+        line = "it was started by a launcher: pass --distributed to share the fit among processes"
         end(f"sliceflow fit: {line}", WRONG_USE)  # after which the launcher does not try again
     if options.distributed and not is_torchelastic_launched():
         raise ValueError(
