@@ -24,7 +24,7 @@ from sliceflow.cli.files import folder_name, save_samples
 from sliceflow.data.tables import load_csv
 from sliceflow.forecast import COPIES, Forecast
 from sliceflow.report import write_report
-from sliceflow.runs import Run, Watcher, rows_to_compare
+from sliceflow.runs import Run, RunLogger, rows_to_compare
 from sliceflow.speed import speeds
 
 SHORT = ("--effort", "0.05")
@@ -70,7 +70,7 @@ def test_tensorboard_shows_a_run(place):
     fit = ("fit", "photos", "--out", "runs/board", "--tensorboard", *SHORT)
     main(list(fit))
     events = EventAccumulator("runs/board/tensorboard").Reload()
-    lines = Run(Path("runs/board")).moments()
+    lines = Run(Path("runs/board")).read_metrics()
     assert [shown.value for shown in events.Scalars("distance")] == pytest.approx(
         [line["distance"] for line in lines]
     )
@@ -309,9 +309,9 @@ def test_no_file_can_steer_the_terminal(tmp_path, capsys):
 
 def test_one_is_not_many(place, capsys):
     main(["sample", "runs/table", "--y", "a", "--n", "1", "--out", "one.csv"])
-    assert capsys.readouterr().out == "1 sample is in one.csv\n"
+    assert capsys.readouterr().out == "saved 1 sample in one.csv\n"
     main(["sample", "runs/table", "--y", "a", "--n", "2", "--out", "two.csv"])
-    assert capsys.readouterr().out == "2 samples are in two.csv\n"
+    assert capsys.readouterr().out == "saved 2 samples in two.csv\n"
 
 
 def test_bench(capsys, monkeypatch):
@@ -370,8 +370,8 @@ def test_a_line_that_was_cut_off_is_written_anew(tmp_path):
     plan = SlicedFlow(schedule=2, random_state=0).plan(data)
     run = Run(tmp_path)
     run.metrics.write_text('{"step": 1, "seco')
-    plan.run([Watcher(run, plan, rows_to_compare(plan))])
-    assert [line["step"] for line in run.moments()] == [1, 2]
+    plan.run([RunLogger(run, plan, rows_to_compare(plan))])
+    assert [line["step"] for line in run.read_metrics()] == [1, 2]
 
 
 @pytest.mark.parametrize("shards", [1, 64])
@@ -403,7 +403,7 @@ def test_a_run_that_is_interrupted_goes_on(place):
     _, told = process.communicate()
     assert process.returncode == 130
     line = told.splitlines()[-1]  # those before it tell how far it was
-    assert line == "sliceflow fit: interrupted: add --resume to go on from the last checkpoint"
+    assert line == "sliceflow fit: interrupted: add --resume to continue from the last checkpoint"
     (saved,) = Path("runs/long/checkpoints").glob("*.zip")
     lines = Path("runs/long/metrics.jsonl").read_text()
     process = sliceflow(*fit, "--resume")
@@ -414,7 +414,7 @@ def test_a_run_that_is_interrupted_goes_on(place):
     process.communicate()
     assert process.returncode == 128 + signal.SIGTERM
     assert max(Path("runs/long/checkpoints").glob("*.zip")) > saved
-    steps = [line["step"] for line in Run(Path("runs/long")).moments()]
+    steps = [line["step"] for line in Run(Path("runs/long")).read_metrics()]
     assert steps == sorted(set(steps))
 
 
@@ -447,7 +447,7 @@ def test_of_two_fits_that_begin_together_one_ends(place):
     told = [process.communicate()[1] for process in both]
     assert sorted(process.returncode for process in both) == [0, 1]
     (line,) = "".join(told).splitlines()
-    assert "another fit is writing" in line or "has ended" in line
+    assert "another fit is writing" in line or "is complete" in line
     assert load("runs/together/model.zip").classes.tolist() == ["a", "b"]
 
 
@@ -463,17 +463,17 @@ def test_a_fit_that_fails_at_once_leaves_no_folder(tmp_path, monkeypatch, capsys
 
 
 WRONG = [
-    ("", 2, "commands: fit, sample"),
-    ("ft", 2, "do you mean fit?"),
-    ("fit", 2, "it needs data"),
-    ("fit table.csv --shedule quick", 2, "do you mean --schedule?"),
+    ("", 2, "pass one of fit, sample"),
+    ("ft", 2, "did you mean fit?"),
+    ("fit", 2, "missing argument: data"),
+    ("fit table.csv --shedule quick", 2, "did you mean --schedule?"),
     ("fit table.csv --preset quick", 2, "unknown option --preset: use --schedule"),
     ("fit table.csv --condition kind", 2, "use --y or --observed"),
     ("fit table.csv --schedule quik", 2, "one of quick, standard, best"),
-    ("fit table.csv --minutes soon", 2, "give a number"),
-    ("fit table.csv --n-particles 1.5", 2, "give a whole number"),
-    ("fit photos --size large", 2, "give a height and a width, as 64 or 64x48"),
-    ("fit photos --size 1,2,3", 2, "give a height and a width, as 64 or 64x48"),
+    ("fit table.csv --minutes soon", 2, "pass a number"),
+    ("fit table.csv --n-particles 1.5", 2, "pass a whole number"),
+    ("fit photos --size large", 2, "pass a height and a width, such as 64 or 64x48"),
+    ("fit photos --size 1,2,3", 2, "pass a height and a width, such as 64 or 64x48"),
     ("fit --config nowhere.yaml", 2, "nowhere.yaml"),
     ("fit nowhere", 1, "nor the path of a folder"),
     ("fit nowhere --stream", 1, "neither a folder nor a Parquet"),
@@ -485,10 +485,10 @@ WRONG = [
     ("fit table.csv --y kind --n-particles 1 --out x", 1, "pass --n-particles 2 or more"),
     ("fit table.csv --y kind --random-state -1 --out x", 1, "pass --random-state 0 or more"),
     ("fit table.csv --y kind --minutes 0.0001 --out x", 1, "pass at least"),
-    ("fit table.csv --y kind", 1, "has ended: pass another --out, or delete it"),
-    ("fit table.csv --out runs/begun", 1, "pass --resume to go on, or another --out"),
+    ("fit table.csv --y kind", 1, "is complete: pass another --out, or delete it"),
+    ("fit table.csv --out runs/begun", 1, "pass --resume to continue it, or another --out"),
     ("fit table.csv --resume --out runs/never", 1, "leave out --resume"),
-    ("fit --resume", 2, "sliceflow fit: it needs data"),
+    ("fit --resume", 2, "sliceflow fit: missing argument: data"),
     ("fit table.csv --resume --out runs/damaged", 1, "config.yaml is damaged"),
     ("info runs/damaged", 1, "config.yaml is damaged"),
     ("fit table.csv --y u --columns u,v --out x", 1, "leave it out of one"),
@@ -506,19 +506,19 @@ WRONG = [
     ("fit table.csv --flips --out x", 1, "leave them out for a table"),
     ("fit photos --columns u --out x", 1, "leave it out for images"),
     ("fit mnist --size [8,8] --out x", 1, "is for folders of images, and mnist is none"),
-    ("fit five.npz --out x", 1, "give grey ones or RGB"),
-    ("fit table.csv --y kind --json --out x", 1, "pass --dry-run as well"),
+    ("fit five.npz --out x", 1, "pass 1 (grey) or 3 (RGB)"),
+    ("fit table.csv --y kind --json --out x", 1, "add --dry-run"),
     ("fit twice.csv", 1, "rename one of"),
     ("fit latin.csv", 1, "save it as one"),
     ("fit broken.csv", 1, "line 3 of broken.csv has 1 values"),
     ("fit empty.csv", 1, "has no rows"),
     ("fit mnist --data-dir nothing", 1, "put it there, or name another data folder"),
-    ("sample", 2, "it needs model"),
+    ("sample", 2, "missing argument: model"),
     ("sample runs/nowhere", 1, "No such file"),
     ("sample table.csv", 1, "fetch or write it again"),
     ("sample newer.zip", 1, "version 99"),
-    ("sample runs/begun", 1, "--resume goes on with it"),
-    ("sample photos", 1, "name the folder of a run"),
+    ("sample runs/begun", 1, "resume it by sliceflow fit"),
+    ("sample photos", 1, "pass the folder of a run"),
     ("sample runs/photos --y grey", 1, "it has bright, dark"),
     ("sample runs/u", 1, "a number for each of v"),
     ("sample runs/u --y one", 1, "a number for each of v"),
@@ -529,17 +529,21 @@ WRONG = [
     ("sample runs/table --n 1000000000000", 1, "or less"),
     ("sample runs/photos --n 100000", 1, "pass --n 14"),
     ("inpaint runs/halves photos --n 1000000000000 --out f.npz", 1, "PiB of memory, and"),
-    ("inpaint runs/halves photos --n 100000", 1, "pass --n 1479 or less, or a name that ends"),
+    ("inpaint runs/halves photos --n 100000", 1, "pass --n 1479 or less, or save arrays"),
     ("fit table.csv --y kind --n-particles 1000000000000 --out x", 1, "pass --n-particles"),
     ("fit photos --n-particles 1000000000000 --dry-run", 1, "PiB of memory, and"),
-    ("sample runs/photos --out some.jpeg", 1, "give .png, .npz or the name of a folder"),
-    ("sample runs/table --out some.png", 1, "give .csv or .npz"),
+    ("sample runs/photos --out some.jpeg", 1, "it has to end in .png or .npz, or be a folder"),
+    ("sample runs/table --out some.png", 1, "it has to end in .csv or .npz"),
     ("sample runs/photos --out table.csv/some.png", 1, "choose another path"),
-    ("inpaint runs/photos photos", 1, "fit one with --observed left"),
-    ("inpaint runs/halves photos --out filled.gif", 1, "give .png, .npz or the name of a folder"),
+    ("inpaint runs/photos photos", 1, "fit one with --observed, such as"),
+    (
+        "inpaint runs/halves photos --out filled.gif",
+        1,
+        "it has to end in .png or .npz, or be a folder",
+    ),
     ("inpaint runs/halves photos --max-images 0", 1, "pass --max-images 1 or more"),
-    ("evaluate a-table.csv", 1, "name the one it is to be like"),
-    ("evaluate runs/photos/model.zip", 1, "pass --data mnist"),
+    ("evaluate a-table.csv", 1, "pass the table to compare it with"),
+    ("evaluate runs/photos/model.zip", 1, "such as --data mnist"),
     ("info nowhere.zip", 1, "No such file"),
 ]
 
@@ -582,7 +586,7 @@ def test_many_processes_have_no_dry_run(place, capsys, monkeypatch):
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "one that torchrun gave")
     with pytest.raises(SystemExit):
         main(["fit", "table.csv", "--distributed", "--dry-run"])
-    assert "without the launcher" in capsys.readouterr().err
+    assert "leave out --distributed" in capsys.readouterr().err
 
 
 def test_many_processes_are_asked_for(place, capsys, monkeypatch):
@@ -622,7 +626,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(tmp_path)], check=True)
 
 
-FULL = "No space left on device: free some, or write elsewhere"
+FULL = "No space left on device: free some space, or write elsewhere"
 
 
 @pytest.mark.parametrize(

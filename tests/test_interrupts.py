@@ -114,5 +114,5 @@ def test_what_cannot_be_printed_is_an_error(model):
         )  # fmt: skip
     assert done.returncode != 0
     assert done.stderr == (
-        "sliceflow info: No space left on device: free some, or write elsewhere\n"
+        "sliceflow info: No space left on device: free some space, or write elsewhere\n"
     )

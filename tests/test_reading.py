@@ -162,7 +162,7 @@ def test_a_column_is_named_once(capsys):
     Path("some.csv").write_text("u,v\n1,2\n2,3\n")
     for flags in (("--columns", "u,u"), ("--y", "u,u")):
         assert told(capsys, "fit", "some.csv", *flags).endswith(
-            "names u more than once: name it once"
+            "has u more than once: write it once"
         )
 
 
@@ -339,18 +339,18 @@ def test_a_folder_is_not_taken_for_a_data_set():
     [("minst", "mnist"), ("mnsit", "mnist"), ("CIFAR", "cifar10"), ("celebA1", "celeba")],
 )
 def test_data_sets_that_were_meant(name, meant, capsys):
-    assert told(capsys, "fit", name).endswith(f": do you mean {meant}?")
+    assert told(capsys, "fit", name).endswith(f": did you mean {meant}?")
 
 
 def test_paths_that_were_meant(capsys):
     for path in ("photos", "in/my-photos"):
         Path(path).mkdir(parents=True)
     Path("table.csv").write_text("u\n1\n")
-    assert told(capsys, "fit", "photo").endswith("do you mean photos?")
+    assert told(capsys, "fit", "photo").endswith("did you mean photos?")
     assert told(capsys, "fit", "in/my-photo").endswith(
-        "No such file or directory: do you mean my-photos?"
+        "No such file or directory: did you mean my-photos?"
     )
-    assert told(capsys, "fit", "tabel.csv").endswith("do you mean table.csv?")
+    assert told(capsys, "fit", "tabel.csv").endswith("did you mean table.csv?")
     assert told(capsys, "fit", "elsewhere/x.npz").endswith(
         "No such file or directory: check the path"
     )
@@ -404,7 +404,7 @@ def irregular():
 def test_what_is_no_regular_file_is_not_opened(irregular, capsys):
     images = RNG.integers(256, size=(4, 3, 5, 5), dtype=np.uint8)
     np.savez("a.npz", images=images)
-    fix = "is a pipe, a socket or a device: name a regular file"
+    fix = "is a pipe, a socket or a device: pass a regular file"
     for path in irregular:
         for command in ("fit", "info", "sample", "evaluate"):
             assert f"{path} {fix}" in told(capsys, command, path)
@@ -419,7 +419,7 @@ def test_what_is_no_regular_file_is_not_opened(irregular, capsys):
 
 
 def test_a_folder_is_no_file(irregular, capsys):
-    assert "folder is a folder: name a file" in told(capsys, "fit", "x", "--config", "folder")
+    assert "folder is a folder: pass a file" in told(capsys, "fit", "x", "--config", "folder")
     for name in ("x.csv", "x.npz"):
         Path(name).mkdir()
     assert "x.csv is a folder: name a file" in told(capsys, "fit", "x.csv")
@@ -639,7 +639,7 @@ def test_settings_of_something_else(text, capsys):
 
 def test_settings_do_not_name_others(capsys):
     Path("a.yaml").write_text("config: b.yaml\n")
-    assert "a.yaml names another such file" in told(capsys, "fit", "x", "--config", "a.yaml")
+    assert "a.yaml contains another --config" in told(capsys, "fit", "x", "--config", "a.yaml")
 
 
 def test_a_run_that_ended_does_without_its_settings(capsys):
@@ -669,16 +669,16 @@ def test_damaged_metrics(bad, capsys):
     lines.insert(1, bad if isinstance(bad, bytes) else bad.encode())
     run.metrics.write_bytes(b"\n".join(lines) + b'\n{"step"')
     assert "line 2 of run/metrics.jsonl is damaged: delete that line" in told(capsys, "info", "run")
-    run.mend()
-    assert [moment["step"] for moment in run.moments()] == [1, 2, 3]
+    run.repair_metrics()
+    assert [moment["step"] for moment in run.read_metrics()] == [1, 2, 3]
 
 
 def test_huge_metrics_are_not_read():
     run = Run(Path())
     with run.metrics.open("wb") as file:
         file.truncate(10**8)
-    with pytest.raises(FileError, match=r"metrics\.jsonl has 100000000 bytes.*delete it"):
-        run.moments()
+    with pytest.raises(FileError, match=r"metrics\.jsonl is too large.*delete it"):
+        run.read_metrics()
 
 
 def test_a_fit_goes_on_with_damaged_metrics_and_pictures():
@@ -691,7 +691,7 @@ def test_a_fit_goes_on_with_damaged_metrics_and_pictures():
     run.config.write_text("data: photos\nschedule: quick\neffort: 0.05\n")
     run.metrics.write_text("junk\n" + json.dumps(LINE | {"step": 10**5}) + "\n")
     main(["fit", "--config", "run/config.yaml", "--out", "run", "--resume"])
-    assert run.moments()[-1]["step"] == 10**5
+    assert run.read_metrics()[-1]["step"] == 10**5
     assert run.film.exists()
     assert run.model.exists()
 

@@ -19,7 +19,7 @@ from time import time
 
 from torch.distributed import DistError
 
-from sliceflow._ending import FAILED, INTERRUPTED, leave_lines_to_launcher
+from sliceflow._ending import FAILED, INTERRUPTED, leave_printing_to_launcher
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Failure:
 
 def main(arguments: list[str]) -> None:
     """Run a script or a module. If it fails, leave the error and end with its exit code."""
-    leave_lines_to_launcher()
+    leave_printing_to_launcher()
     try:
         run(arguments)
     except KeyboardInterrupt:

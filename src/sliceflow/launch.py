@@ -21,8 +21,8 @@ from torch.distributed.elastic.rendezvous import RendezvousClosedError, Rendezvo
 from torch.distributed.launcher.api import elastic_launch
 from torch.distributed.run import config_from_args, parse_args
 
-from sliceflow._ending import FAILED, SIGNALLED, WRONG_USE, end
-from sliceflow._terminal import say
+from sliceflow._ending import FAILED, SIGNALLED, WRONG_USE, exit_with
+from sliceflow._terminal import print_safely
 from sliceflow._worker import Failure
 
 DEFAULTS = ("--rdzv-backend=c10d", "--max-restarts=100", "--monitor-interval=0.5")
@@ -118,16 +118,16 @@ def launch(options: Namespace) -> None:
     try:
         elastic_launch(config, command)(*arguments)
     except HopelessError as error:
-        end(error.failure.message, error.failure.code)
+        exit_with(error.failure.message, error.failure.code)
     except ChildFailedError as error:
         messages = [failure.message for failure in attempts.failures()]
-        end(messages[0] if messages else str(error), FAILED)
+        exit_with(messages[0] if messages else str(error), FAILED)
     except SignalException as ended:
         for failure in attempts.failures()[:1]:
-            say(failure.message, sys.stderr)
+            print_safely(failure.message, sys.stderr)
         sys.exit(SIGNALLED + ended.sigval)
     except (RendezvousClosedError, RendezvousConnectionError):
-        end("sliceflow.launch: other hosts ended the launch: see what they printed", FAILED)
+        exit_with("sliceflow.launch: other hosts ended the launch: see what they printed", FAILED)
 
 
 if __name__ == "__main__":

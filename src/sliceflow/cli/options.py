@@ -1,4 +1,4 @@
-"""What each command is asked for: its options, their defaults, and its help."""
+"""Options of each command, with their defaults and help."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any, Literal, Self
 
 STARTED = perf_counter()
-"""When the process began, nearly: all else is imported after this."""
+"""Approximate start of the process: everything else is imported later."""
 
 
 class Size(tuple[int, int]):
@@ -15,7 +15,7 @@ class Size(tuple[int, int]):
 
     @classmethod
     def read(cls, value: Any) -> Self:
-        """Return a size that is written as 64, 64x48, 64,48 or [64,48]."""
+        """Return a size written as 64, 64x48, 64,48 or [64,48]."""
         words = re.split("[x,]", value.strip("[]")) if isinstance(value, str) else value
         sides = [int(side) for side in ([words] if isinstance(words, int) else words)]
         height, width = sides * 2 if len(sides) == 1 else sides
@@ -183,11 +183,11 @@ class Inpaint:
 
 @dataclass
 class Evaluate:
-    """Measure how near samples are to data.
+    """Measure how close samples are to data.
 
-    Images are compared by FID, KID, precision and recall, for which Inception's features take some
-    minutes, and by the distance to the nearest image; tables by the sliced distance.
-    FID depends on how many there are: compare figures of the same n.
+    Images are compared by FID, KID, precision and recall, and by the distance to the nearest image
+    of the data; computing Inception features takes some minutes. Tables are compared by the sliced
+    distance. FID depends on the number of images: compare only values with the same n.
 
     For example:
       sliceflow evaluate runs/mnist
@@ -196,16 +196,16 @@ class Evaluate:
     Parameters
     ----------
     samples
-        The folder of a run, the file of a model, or samples: an npz file of images, a folder of
-        images, or a CSV table, of which the columns of numbers are compared.
+        Folder of a run, file of a model, or samples: an npz file of images, a folder of images, or
+        a CSV table, whose numeric columns are compared.
     data
-        What they are compared with. By default the data of the run.
+        Data to compare with. By default the data of the run.
     n
-        How many samples to draw from a model, and rows of data to compare them with.
+        Number of samples to draw from a model, and of rows of data to compare them with.
     json
         Print JSON.
     data_dir
-        Where data sets are. By default SLICEFLOW_DATA, else ~/.cache/sliceflow.
+        Folder of downloaded data sets. By default SLICEFLOW_DATA, or ~/.cache/sliceflow.
     """
 
     samples: Path
@@ -217,7 +217,7 @@ class Evaluate:
 
 @dataclass
 class Info:
-    """Say what a model or a run is.
+    """Describe a model or a run.
 
     For example:
       sliceflow info runs/mnist
@@ -226,7 +226,7 @@ class Info:
     Parameters
     ----------
     path
-        The folder of a run, or the file of a model.
+        Folder of a run, or file of a model.
     json
         Print JSON.
     """
@@ -237,7 +237,7 @@ class Info:
 
 @dataclass
 class Reproduce:
-    """Make a figure or a table of the paper again, at a size for two cores.
+    """Reproduce a figure or a table of the paper, scaled down to two CPU cores.
 
     For example:
       sliceflow reproduce figure-2d
@@ -247,11 +247,11 @@ class Reproduce:
     ----------
     name
         figure-2d (appendix A), figure-projections, figure-classes, figure-inpainting, table-fid,
-        ablation-h, ablation-m, ablation-xi, or engines: the paper's engine beside ours.
+        ablation-h, ablation-m, ablation-xi, or engines: the paper's engine next to ours.
     size
-        small takes a minute or two; full is that of docs/results.md, up to an hour.
+        small takes a minute or two; full is the size used in docs/results.md, up to an hour.
     out
-        The folder for pictures.
+        Folder for images.
     """
 
     name: Literal[
@@ -273,8 +273,8 @@ class Reproduce:
 class Bench:
     """Measure how fast a step of the flow is on this machine.
 
-    Each figure is a median of five: the time of a step, its ratio to the bare matrix products that
-    it needs, and that of the paper's step to ours. If others keep the cores busy, figures say less.
+    Each number is a median of five: the time of a step, its ratio to the time of its matrix
+    products alone, and the ratio of the paper's step to ours. Run it on an idle machine.
 
     For example:
       sliceflow bench

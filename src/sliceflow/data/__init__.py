@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from sliceflow._reading import check_file, names_beside, near
+from sliceflow._reading import check_file, did_you_mean, sibling_names
 from sliceflow.data.arrays import load_npz
 from sliceflow.data.blocks import FolderBlocks, mapped
 from sliceflow.data.cifar import load_cifar10
@@ -79,7 +79,9 @@ def _unknown(name: str | Path) -> Exception:
     path = Path(name)
     if path.exists() or path.suffix or path.parent != Path():
         check_file(path)
-    meant = near(str(name).lower(), NAMES) or near(str(name), names_beside(path), 0.8)
+    meant = did_you_mean(str(name).lower(), NAMES) or did_you_mean(
+        str(name), sibling_names(path), 0.8
+    )
     return FileNotFoundError(
         f"{name} is neither one of {', '.join(NAMES)} nor the path of a folder or an npz file"
         f"{meant}"
