@@ -422,7 +422,7 @@ def test_a_folder_is_no_file(irregular, capsys):
     assert "folder is a folder: pass a file" in told(capsys, "fit", "x", "--config", "folder")
     for name in ("x.csv", "x.npz"):
         Path(name).mkdir()
-    assert "x.csv is a folder: name a file" in told(capsys, "fit", "x.csv")
+    assert "x.csv is a folder: pass a file" in told(capsys, "fit", "x.csv")
     assert "x.npz has no images" in told(capsys, "fit", "x.npz")
     for path in ("photos/x.png", "runs/config.yaml", "runs/metrics.jsonl"):
         Path(path).parent.mkdir(exist_ok=True)

@@ -399,7 +399,7 @@ WORKS = [
     ),
     Case(
         "sample points.zip --n 1 --out some.csv",
-        then="assert '1 sample is' in Path('stdout.txt').read_text()",
+        then="assert 'saved 1 sample in' in Path('stdout.txt').read_text()",
     ),
     Case(
         "sample points.zip --n 5 --random-state 3 --out a.csv",
@@ -463,7 +463,7 @@ SAMPLES = [
             "nowhere.zip": "No such file",
             "nowhere": "No such file",
             "table.csv": "table.csv",
-            "photos": "name the folder of a run",
+            "photos": "pass the folder of a run",
             "fifo": "fifo",
             "/dev/zero": "/dev/zero",
             "/dev/null": "/dev/null",
@@ -656,7 +656,7 @@ WORDS = [
     *product(
         "{}",
         {
-            "": "commands",
+            "": "missing command",
             "fti": "did you mean fit",
             "sampel": "did you mean sample",
             "fit": "missing argument: data",
