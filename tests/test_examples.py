@@ -67,5 +67,5 @@ def test_digits_say_what_is_missing(tmp_path):
     nowhere = os.environ | {"https_proxy": "http://127.0.0.1:9"}
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=nowhere)
     assert result.returncode == 1
-    assert "put it there, or name another data folder" in result.stderr
+    assert "put it there, or pass another data folder" in result.stderr
     assert "Traceback" not in result.stderr

@@ -76,7 +76,7 @@ def test_a_table_of_one_column_has_no_separator():
 
 
 def test_a_line_of_names_is_needed():
-    with pytest.raises(ValueError, match="only numbers in its first line: add a line of names"):
+    with pytest.raises(ValueError, match="only numbers in its first line: add a header line"):
         table("0.5,1\n1.5,2\n2.5,3\n")
 
 
@@ -116,7 +116,7 @@ def test_whole_numbers_that_floats_do_not_hold(word):
 
 @pytest.mark.parametrize("word", ["1e400", "inf", "-Infinity"])
 def test_numbers_that_are_not_finite(word):
-    with pytest.raises(ValueError, match=r"column 'v' has .* in line 2: give a finite number"):
+    with pytest.raises(ValueError, match=r"column 'v' has .* in line 2: write a finite number"):
         table(f"u,v\n1,{word}\n3,1.5\n").numbers(["v"])
 
 
@@ -130,7 +130,7 @@ def test_the_largest_numbers_that_are_held():
 def test_words_where_numbers_are_needed():
     with pytest.raises(ValueError, match=r"some\.csv: column 'v' is words, not numbers"):
         table("u,v\n1,a\n2,b\n").numbers(["u", "v"])
-    with pytest.raises(ValueError, match="column 'v' has 'b_1' in line 3: give a number"):
+    with pytest.raises(ValueError, match="column 'v' has 'b_1' in line 3: write a number"):
         table("u,v\n1,1\n2,b_1\n3,4\n").numbers(["v"])
     assert table("u\n1_0\n2_0\n").column("u").tolist() == ["1_0", "2_0"]
 
@@ -142,7 +142,7 @@ def test_words_where_numbers_are_needed():
         (b"\0" * 10**6, "is not text"),
         (b'u,v\n1,"a\n2,3\n', "not a CSV file"),
         (b"", "has no rows"),
-        (b"u,v\n1,2,3\n", "line 2 of some.csv has 3 values and its first line 2 names"),
+        (b"u,v\n1,2,3\n", "line 2 of some.csv has 3 values, and the header has 2 names"),
     ],
 )
 def test_no_table(content, fix):
@@ -473,7 +473,7 @@ BAD_ARRAYS = {
     "floats": (npz(images=IMAGES / 255), "save bytes from 0 to 255"),
     "no images": (npz(images=IMAGES[:0]), "save at least one"),
     "a vector": (npz(images=IMAGES.ravel()), r"save bytes from 0 to 255, \(n, C, h, w\)"),
-    "claims": (claims((10**6, 3, 1000, 1000)), "has images only in part"),
+    "claims": (claims((10**6, 3, 1000, 1000)), "has images that is incomplete"),
     "other labels": (npz(images=IMAGES, labels=np.arange(19)), "for 20 images: save one for each"),
     "one-hot": (npz(images=IMAGES, labels=np.eye(20)), "for 20 images: save one for each"),
     "object labels": (npz(images=IMAGES, labels=np.array([None] * 20)), "labels of dtype object"),
@@ -494,7 +494,7 @@ def test_a_bad_npz_file_is_named(kind):
 ROWS = RNG.normal(size=(300, 2))
 BAD_STREAMS = {
     "empty": ("npy", b"", "not a complete npy file"),
-    "cut off": ("npy", npy(ROWS)[:-1], "has x only in part"),
+    "cut off": ("npy", npy(ROWS)[:-1], "has x that is incomplete"),
     "no npy": ("npy", b"something else", "not a complete npy file"),
     "a zip": ("npy", npz(x=ROWS), "not a complete npy file"),
     "objects": ("npy", npy(np.array([[{}, 1]], object), allow_pickle=True), "x of dtype object"),
@@ -502,7 +502,7 @@ BAD_STREAMS = {
     "no rows": ("npy", npy(ROWS[:0]), "save rows"),
     "a vector": ("npy", npy(ROWS[:, 0]), r"save rows, \(n, d\)"),
     "NaN": ("npy", npy(np.where(ROWS > 1, np.nan, ROWS)), "has NaN or infinity"),
-    "other rows": ("npz", npz(x=ROWS, labels=np.arange(299)), "save as many rows of both"),
+    "other rows": ("npz", npz(x=ROWS, labels=np.arange(299)), "save equally many rows"),
     "half an npz": ("npz", npz(x=ROWS)[:3000], "not a complete npz file"),
 }
 
@@ -713,7 +713,7 @@ def test_local_data_needs_no_home(monkeypatch):
 
 def test_a_data_folder_that_cannot_be_made():
     Path("file").touch()
-    with pytest.raises(OSError, match=r"file/mnist cannot be made .* set SLICEFLOW_DATA"):
+    with pytest.raises(OSError, match=r"file/mnist cannot be created .* set SLICEFLOW_DATA"):
         data.load("mnist", folder="file")
 
 
