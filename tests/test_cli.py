@@ -515,7 +515,7 @@ WRONG = [
     ("fit mnist --data-dir nothing", 1, "put it there, or pass another data folder"),
     ("sample", 2, "missing argument: model"),
     ("sample runs/nowhere", 1, "No such file"),
-    ("sample table.csv", 1, "fetch or write it again"),
+    ("sample table.csv", 1, "download or save it again"),
     ("sample newer.zip", 1, "version 99"),
     ("sample runs/begun", 1, "resume it by sliceflow fit"),
     ("sample photos", 1, "pass the folder of a run"),

@@ -121,7 +121,7 @@ def test_an_error_of_the_command_line_is_printed_once(tmp_path):
     assert code == 1
     *again, line = errors.splitlines()
     assert line == "sliceflow fit: none.csv: No such file or directory: check the path"
-    assert again == ["sliceflow.launch: a process failed: starting all of them again"] * 2
+    assert again == ["sliceflow.launch: a process failed: restarting all processes"] * 2
 
 
 @pytest.mark.slow

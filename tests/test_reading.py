@@ -25,7 +25,7 @@ from pyarrow import parquet
 from sliceflow import FileError, SlicedFlow, data, save
 from sliceflow._random import Draw, Random
 from sliceflow._reading import check_file
-from sliceflow._settings import LARGEST, read_settings
+from sliceflow._settings import MAX_BYTES, read_settings
 from sliceflow.cli import main
 from sliceflow.cli.options import Fit
 from sliceflow.cli.source import read
@@ -590,14 +590,14 @@ BOMB = "a: &a [x, x]\n" + "".join(
 )
 BAD_SETTINGS = {
     "a bomb": (BOMB.encode(), "aliases"),
-    "empty": (b"", "holds no settings"),
-    "a list": (b"- 1\n- 2\n", "holds no settings"),
-    "a word": (b"hello", "holds no settings"),
-    "numbers": (b"1: 2\n", "holds no settings"),
+    "empty": (b"", "has no settings"),
+    "a list": (b"- 1\n- 2\n", "has no settings"),
+    "a word": (b"hello", "has no settings"),
+    "numbers": (b"1: 2\n", "has no settings"),
     "binary": (bytes(range(256)) * 9, "not a complete YAML file"),
     "not closed": (b"data: [1, 2\n", "not a complete YAML file"),
     "deep": (b"data: " + b"[" * 30_000, "deep lists"),
-    "large": (b"a" * (LARGEST + 1), "too many for settings"),
+    "large": (b"a" * (MAX_BYTES + 1), "too large for settings"),
     "no date": (b"data: 2020-99-99\n", "not a complete YAML file"),
 }
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import median
 from time import perf_counter
 
-from sliceflow._memory import forget_peak, peak_memory
+from sliceflow._memory import peak_memory, reset_peak
 from sliceflow.course import Callback, State
 from sliceflow.plan import Plan
 from sliceflow.schedules import Stage
@@ -97,7 +97,7 @@ def rehearse(plan: Plan, perform: Callable[[Plan, Callback], State], age: float 
         nonlocal start
         if not times:  # memory of the start, such as for a covariance, is free for later steps
             start = peak_memory()
-            forget_peak()
+            reset_peak()
         times.append(perf_counter())
 
     state = perform(replace(plan, flow=replace(plan.flow, schedule=short)), watch)
