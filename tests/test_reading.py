@@ -621,7 +621,9 @@ def test_bad_settings_are_refused(kind, capsys):
 def test_a_huge_file_of_settings_is_not_read(capsys):
     with open("config.yaml", "wb") as file:
         file.truncate(10**8)
-    assert "has 100000000 bytes" in told(capsys, "fit", "--config", "config.yaml")
+    assert "too large for settings (100000000 bytes)" in told(
+        capsys, "fit", "--config", "config.yaml"
+    )
 
 
 @pytest.mark.parametrize(
