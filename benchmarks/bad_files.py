@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks._mutations import MAY_LOAD, spoil
 from benchmarks.ledger import Figure
 from sliceflow import FileError, SlicedFlow, load
-from sliceflow._memory import forget_peak, peak_memory
+from sliceflow._memory import peak_memory, reset_peak
 
 TRIED = 10_000
 
@@ -24,7 +24,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         small_model().save(good)
         for _ in range(tried):
             way = spoil(rng, good, bad)
-            forget_peak()
+            reset_peak()
             before, started = peak_memory(), perf_counter()
             silent += is_silent(bad, way)
             seconds = max(seconds, perf_counter() - started)

@@ -109,7 +109,7 @@ def _film(path):
 
 
 def _metrics(path):
-    Run(path.parent).mend()
+    Run(path.parent).repair_metrics()
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,9 @@ def test_numbers(y):
 
 
 def test_many_whole_numbers_are_numbers_and_one_is_told():
-    with pytest.warns(UserWarning, match="200 different whole numbers: they are read as numbers"):
+    with pytest.warns(
+        UserWarning, match="200 different whole numbers, which are treated as numbers"
+    ):
         assert type(condition(np.arange(200))) is Columns
 
 
@@ -157,7 +159,7 @@ def test_columns_of_a_data_frame_are_found_by_name(frame):
     np.testing.assert_array_equal(
         *(model.sample(9, each, random_state=0) for each in (some, turned))
     )
-    with pytest.raises(ValueError, match="y has no column c: give a data frame with c, d"):
+    with pytest.raises(ValueError, match="y has no column c: pass a data frame with c, d"):
         model.sample(9, frame({"d": table["d"][:9]}))
 
 
@@ -169,7 +171,7 @@ def test_observed_columns_of_a_data_frame_are_found_by_name(frame):
     samples = model.sample(9, given)
     np.testing.assert_array_equal(samples[:, 0], table["a"][:9])
     np.testing.assert_array_equal(samples[:, 2], table["c"][:9])
-    with pytest.raises(ValueError, match="y has no column a: give a data frame with a, c"):
+    with pytest.raises(ValueError, match="y has no column a: pass a data frame with a, c"):
         model.sample(9, frame({"c": table["c"][:9]}))
 
 
@@ -225,7 +227,7 @@ def test_a_row_of_a_data_frame_is_read_by_name():
 
 
 def test_two_columns_of_one_name_are_refused():
-    with pytest.raises(ValueError, match="two columns are called a: rename one"):
+    with pytest.raises(ValueError, match="two columns have the name a: rename one"):
         quick().fit(pd.DataFrame(X, columns=["a", "a"]))
 
 

@@ -167,5 +167,5 @@ def test_fast_features_are_near():
 
 def test_bytes_are_asked_for():
     inception = object.__new__(Inception)
-    with pytest.raises(ValueError, match="give bytes from 0 to 255"):
+    with pytest.raises(ValueError, match="pass uint8 of shape"):
         inception(np.zeros((1, 3, 8, 8)))

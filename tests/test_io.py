@@ -17,7 +17,7 @@ import sliceflow
 from benchmarks._mutations import BYTES, MAY_LOAD, PARTS, change_numbers, parts_of, spoil
 from benchmarks.bad_files import is_silent
 from sliceflow import Exact, Fast, FileError, SlicedFlow, Stage, load
-from sliceflow._memory import forget_peak, peak_memory
+from sliceflow._memory import peak_memory, reset_peak
 from sliceflow._random import NumPyRandom
 from sliceflow.archive import as_json, write
 from sliceflow.cli import main
@@ -189,7 +189,7 @@ def test_a_number_that_no_fit_leaves_is_refused_before_memory_is_taken(
 
     bad = changed(good, tmp_path / "bad.zip", change)
     load(good)  # what is compiled or imported takes memory once
-    forget_peak()
+    reset_peak()
     before = peak_memory()
     with pytest.raises(FileError, match="cannot be used"):
         load(bad)

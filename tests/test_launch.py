@@ -8,7 +8,7 @@ import pytest
 
 from sliceflow import _ending, _worker
 from sliceflow._worker import Failure
-from sliceflow.launch import ENOUGH, Attempts, HopelessError
+from sliceflow.launch import MAX_FAILURES, Attempts, RepeatedError
 
 SCRIPT = """
 import sys
@@ -56,7 +56,7 @@ def test_a_command_leaves_its_line(ended, capsys):
     ("line", "code", "message"),
     [
         ("sys.exit('no data: fetch it')", 1, "no data: fetch it"),
-        ("sys.exit(3)", 3, "a process ended with the exit code 3"),
+        ("sys.exit(3)", 3, "a process exited with code 3"),
         ("sys.exit(0)", 0, None),
         ("raise KeyboardInterrupt", 130, None),
     ],
@@ -110,9 +110,9 @@ def attempted(tmp_path):
 
 
 def test_an_error_that_repeats_ends_a_launch(attempted, monkeypatch):
-    for _ in range(ENOUGH - 1):
+    for _ in range(MAX_FAILURES - 1):
         attempted.fail(monkeypatch, THERE, HERE)
-    with pytest.raises(HopelessError) as error:
+    with pytest.raises(RepeatedError) as error:
         attempted.fail(monkeypatch, HERE)
     assert error.value.failure == HERE
 
@@ -121,7 +121,7 @@ def test_an_error_that_repeats_ends_a_launch(attempted, monkeypatch):
 def test_other_ends_do_not_count(attempted, monkeypatch, between):
     """A process that is killed leaves nothing."""
     for _ in range(4):
-        for _ in range(ENOUGH - 1):
+        for _ in range(MAX_FAILURES - 1):
             attempted.fail(monkeypatch, HERE)
         attempted.fail(monkeypatch, *between)
 
@@ -134,5 +134,5 @@ def test_kills_and_interruptions_may_go_on(attempted, monkeypatch, capsys):
 
 
 def test_a_wrong_use_ends_it_at_once(attempted, monkeypatch):
-    with pytest.raises(HopelessError, match="usage"):
+    with pytest.raises(RepeatedError, match="usage"):
         attempted.fail(monkeypatch, WRONG)

@@ -27,5 +27,5 @@ def test_shift_in_one_dimension():
 
 
 def test_different_sizes_name_the_fix():
-    with pytest.raises(ValueError, match="give as many rows of both"):
+    with pytest.raises(ValueError, match="pass equally many rows"):
         sliced_wasserstein(np.zeros((3, 2)), np.zeros((4, 2)))

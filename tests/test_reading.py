@@ -25,7 +25,7 @@ from pyarrow import parquet
 from sliceflow import FileError, SlicedFlow, data
 from sliceflow._random import Draw, Random
 from sliceflow._reading import check_file
-from sliceflow._settings import LARGEST, read_settings
+from sliceflow._settings import MAX_BYTES, read_settings
 from sliceflow.cli import main
 from sliceflow.cli.options import Fit
 from sliceflow.cli.source import read
@@ -76,7 +76,7 @@ def test_a_table_of_one_column_has_no_separator():
 
 
 def test_a_line_of_names_is_needed():
-    with pytest.raises(ValueError, match="only numbers in its first line: add a line of names"):
+    with pytest.raises(ValueError, match="only numbers in its first line: add a header line"):
         table("0.5,1\n1.5,2\n2.5,3\n")
 
 
@@ -116,7 +116,7 @@ def test_whole_numbers_that_floats_do_not_hold(word):
 
 @pytest.mark.parametrize("word", ["1e400", "inf", "-Infinity"])
 def test_numbers_that_are_not_finite(word):
-    with pytest.raises(ValueError, match=r"column 'v' has .* in line 2: give a finite number"):
+    with pytest.raises(ValueError, match=r"column 'v' has .* in line 2: write a finite number"):
         table(f"u,v\n1,{word}\n3,1.5\n").numbers(["v"])
 
 
@@ -130,7 +130,7 @@ def test_the_largest_numbers_that_are_held():
 def test_words_where_numbers_are_needed():
     with pytest.raises(ValueError, match=r"some\.csv: column 'v' is words, not numbers"):
         table("u,v\n1,a\n2,b\n").numbers(["u", "v"])
-    with pytest.raises(ValueError, match="column 'v' has 'b_1' in line 3: give a number"):
+    with pytest.raises(ValueError, match="column 'v' has 'b_1' in line 3: write a number"):
         table("u,v\n1,1\n2,b_1\n3,4\n").numbers(["v"])
     assert table("u\n1_0\n2_0\n").column("u").tolist() == ["1_0", "2_0"]
 
@@ -142,7 +142,7 @@ def test_words_where_numbers_are_needed():
         (b"\0" * 10**6, "is not text"),
         (b'u,v\n1,"a\n2,3\n', "not a CSV file"),
         (b"", "has no rows"),
-        (b"u,v\n1,2,3\n", "line 2 of some.csv has 3 values and its first line 2 names"),
+        (b"u,v\n1,2,3\n", "line 2 of some.csv has 3 values, and the header has 2 names"),
     ],
 )
 def test_no_table(content, fix):
@@ -160,9 +160,9 @@ def test_one_long_text_does_not_make_all_long():
 
 def test_a_column_is_named_once(capsys):
     Path("some.csv").write_text("u,v\n1,2\n2,3\n")
-    for flags in (("--columns", "u,u"), ("--condition", "u,u")):
+    for flags in (("--columns", "u,u"), ("--y", "u,u")):
         assert told(capsys, "fit", "some.csv", *flags).endswith(
-            "names u more than once: name it once"
+            "has u more than once: write it once"
         )
 
 
@@ -268,7 +268,7 @@ def test_a_bad_image_is_named(kind, capsys):
     with pytest.raises(FileError, match=rf"a\.parquet {fix}"):
         data.stream("a.parquet").draw(Random(0, Draw.PROBE), 1)
     with pytest.raises(FileError, match=fix):
-        read(Fit("photos", condition="photos/x.png", size=(8, 8)))
+        read(Fit("photos", observed="photos/x.png", size=(8, 8)))
 
 
 def test_a_link_to_nothing(capsys):
@@ -339,18 +339,18 @@ def test_a_folder_is_not_taken_for_a_data_set():
     [("minst", "mnist"), ("mnsit", "mnist"), ("CIFAR", "cifar10"), ("celebA1", "celeba")],
 )
 def test_data_sets_that_were_meant(name, meant, capsys):
-    assert told(capsys, "fit", name).endswith(f": do you mean {meant}?")
+    assert told(capsys, "fit", name).endswith(f": did you mean {meant}?")
 
 
 def test_paths_that_were_meant(capsys):
     for path in ("photos", "in/my-photos"):
         Path(path).mkdir(parents=True)
     Path("table.csv").write_text("u\n1\n")
-    assert told(capsys, "fit", "photo").endswith("do you mean photos?")
+    assert told(capsys, "fit", "photo").endswith("did you mean photos?")
     assert told(capsys, "fit", "in/my-photo").endswith(
-        "No such file or directory: do you mean my-photos?"
+        "No such file or directory: did you mean my-photos?"
     )
-    assert told(capsys, "fit", "tabel.csv").endswith("do you mean table.csv?")
+    assert told(capsys, "fit", "tabel.csv").endswith("did you mean table.csv?")
     assert told(capsys, "fit", "elsewhere/x.npz").endswith(
         "No such file or directory: check the path"
     )
@@ -379,7 +379,7 @@ def test_suffixes_in_any_case():
     ]
     assert read(Fit("A.CSV")).x.tolist() == [[1, 2]]
     Path("mask.PNG").write_bytes(png(np.full((5, 5), 255, np.uint8)))
-    assert read(Fit("a.NPZ", condition="mask.PNG", stream=True)).observed.all()
+    assert read(Fit("a.NPZ", observed="mask.PNG", stream=True)).observed.all()
 
 
 def test_what_is_only_streamed(capsys):
@@ -404,14 +404,14 @@ def irregular():
 def test_what_is_no_regular_file_is_not_opened(irregular, capsys):
     images = RNG.integers(256, size=(4, 3, 5, 5), dtype=np.uint8)
     np.savez("a.npz", images=images)
-    fix = "is a pipe, a socket or a device: name a regular file"
+    fix = "is a pipe, a socket or a device: pass a regular file"
     for path in irregular:
         for command in ("fit", "info", "sample", "evaluate"):
             assert f"{path} {fix}" in told(capsys, command, path)
         assert f"{path} {fix}" in told(capsys, "inpaint", path, "mnist")
         assert f"{path} {fix}" in told(capsys, "fit", path, "--stream")
         assert f"{path} {fix}" in told(capsys, "fit", "a.npz", "--config", path)
-        assert f"{path} {fix}" in told(capsys, "fit", "a.npz", "--condition", path)
+        assert f"{path} {fix}" in told(capsys, "fit", "a.npz", "--observed", path)
     for suffix in ("csv", "npz", "npy", "parquet", "tar"):
         Path(f"pipe.{suffix}").symlink_to("pipe")
         flags = ["--stream"] if suffix in ("npy", "parquet", "tar") else []
@@ -419,10 +419,10 @@ def test_what_is_no_regular_file_is_not_opened(irregular, capsys):
 
 
 def test_a_folder_is_no_file(irregular, capsys):
-    assert "folder is a folder: name a file" in told(capsys, "fit", "x", "--config", "folder")
+    assert "folder is a folder: pass a file" in told(capsys, "fit", "x", "--config", "folder")
     for name in ("x.csv", "x.npz"):
         Path(name).mkdir()
-    assert "x.csv is a folder: name a file" in told(capsys, "fit", "x.csv")
+    assert "x.csv is a folder: pass a file" in told(capsys, "fit", "x.csv")
     assert "x.npz has no images" in told(capsys, "fit", "x.npz")
     for path in ("photos/x.png", "runs/config.yaml", "runs/metrics.jsonl"):
         Path(path).parent.mkdir(exist_ok=True)
@@ -473,7 +473,7 @@ BAD_ARRAYS = {
     "floats": (npz(images=IMAGES / 255), "save bytes from 0 to 255"),
     "no images": (npz(images=IMAGES[:0]), "save at least one"),
     "a vector": (npz(images=IMAGES.ravel()), r"save bytes from 0 to 255, \(n, C, h, w\)"),
-    "claims": (claims((10**6, 3, 1000, 1000)), "has images only in part"),
+    "claims": (claims((10**6, 3, 1000, 1000)), "has images that is incomplete"),
     "other labels": (npz(images=IMAGES, labels=np.arange(19)), "for 20 images: save one for each"),
     "one-hot": (npz(images=IMAGES, labels=np.eye(20)), "for 20 images: save one for each"),
     "object labels": (npz(images=IMAGES, labels=np.array([None] * 20)), "labels of dtype object"),
@@ -494,7 +494,7 @@ def test_a_bad_npz_file_is_named(kind):
 ROWS = RNG.normal(size=(300, 2))
 BAD_STREAMS = {
     "empty": ("npy", b"", "not a complete npy file"),
-    "cut off": ("npy", npy(ROWS)[:-1], "has x only in part"),
+    "cut off": ("npy", npy(ROWS)[:-1], "has x that is incomplete"),
     "no npy": ("npy", b"something else", "not a complete npy file"),
     "a zip": ("npy", npz(x=ROWS), "not a complete npy file"),
     "objects": ("npy", npy(np.array([[{}, 1]], object), allow_pickle=True), "x of dtype object"),
@@ -502,7 +502,7 @@ BAD_STREAMS = {
     "no rows": ("npy", npy(ROWS[:0]), "save rows"),
     "a vector": ("npy", npy(ROWS[:, 0]), r"save rows, \(n, d\)"),
     "NaN": ("npy", npy(np.where(ROWS > 1, np.nan, ROWS)), "has NaN or infinity"),
-    "other rows": ("npz", npz(x=ROWS, labels=np.arange(299)), "save as many rows of both"),
+    "other rows": ("npz", npz(x=ROWS, labels=np.arange(299)), "save equally many rows"),
     "half an npz": ("npz", npz(x=ROWS)[:3000], "not a complete npz file"),
 }
 
@@ -590,14 +590,14 @@ BOMB = "a: &a [x, x]\n" + "".join(
 )
 BAD_SETTINGS = {
     "a bomb": (BOMB.encode(), "aliases"),
-    "empty": (b"", "holds no settings"),
-    "a list": (b"- 1\n- 2\n", "holds no settings"),
-    "a word": (b"hello", "holds no settings"),
-    "numbers": (b"1: 2\n", "holds no settings"),
+    "empty": (b"", "has no settings"),
+    "a list": (b"- 1\n- 2\n", "has no settings"),
+    "a word": (b"hello", "has no settings"),
+    "numbers": (b"1: 2\n", "has no settings"),
     "binary": (bytes(range(256)) * 9, "not a complete YAML file"),
     "not closed": (b"data: [1, 2\n", "not a complete YAML file"),
     "deep": (b"data: " + b"[" * 30_000, "deep lists"),
-    "large": (b"a" * (LARGEST + 1), "too many for settings"),
+    "large": (b"a" * (MAX_BYTES + 1), "too large for settings"),
     "no date": (b"data: 2020-99-99\n", "not a complete YAML file"),
 }
 
@@ -621,12 +621,14 @@ def test_bad_settings_are_refused(kind, capsys):
 def test_a_huge_file_of_settings_is_not_read(capsys):
     with open("config.yaml", "wb") as file:
         file.truncate(10**8)
-    assert "has 100000000 bytes" in told(capsys, "fit", "--config", "config.yaml")
+    assert "too large for settings (100000000 bytes)" in told(
+        capsys, "fit", "--config", "config.yaml"
+    )
 
 
 @pytest.mark.parametrize(
     "text",
-    ["preset: quick\n", "data: [1, 2]\n", "data: some.csv\neffort: much\n", "data: x\nz: 1\n"],
+    ["schedule: quick\n", "data: [1, 2]\n", "data: some.csv\neffort: much\n", "data: x\nz: 1\n"],
 )
 def test_settings_of_something_else(text, capsys):
     Path("run").mkdir()
@@ -639,7 +641,7 @@ def test_settings_of_something_else(text, capsys):
 
 def test_settings_do_not_name_others(capsys):
     Path("a.yaml").write_text("config: b.yaml\n")
-    assert "a.yaml names another such file" in told(capsys, "fit", "x", "--config", "a.yaml")
+    assert "a.yaml contains another --config" in told(capsys, "fit", "x", "--config", "a.yaml")
 
 
 def test_a_run_that_ended_does_without_its_settings(capsys):
@@ -667,16 +669,16 @@ def test_damaged_metrics(bad, capsys):
     lines.insert(1, bad if isinstance(bad, bytes) else bad.encode())
     run.metrics.write_bytes(b"\n".join(lines) + b'\n{"step"')
     assert "line 2 of run/metrics.jsonl is damaged: delete that line" in told(capsys, "info", "run")
-    run.mend()
-    assert [moment["step"] for moment in run.moments()] == [1, 2, 3]
+    run.repair_metrics()
+    assert [moment["step"] for moment in run.read_metrics()] == [1, 2, 3]
 
 
 def test_huge_metrics_are_not_read():
     run = Run(Path())
     with run.metrics.open("wb") as file:
         file.truncate(10**8)
-    with pytest.raises(FileError, match=r"metrics\.jsonl has 100000000 bytes.*delete it"):
-        run.moments()
+    with pytest.raises(FileError, match=r"metrics\.jsonl is too large.*delete it"):
+        run.read_metrics()
 
 
 def test_a_fit_goes_on_with_damaged_metrics_and_pictures():
@@ -686,10 +688,10 @@ def test_a_fit_goes_on_with_damaged_metrics_and_pictures():
     run = Run(Path("run"))
     run.picture(0).parent.mkdir(parents=True)
     run.picture(10**5).write_bytes(WHOLE[:500])
-    run.config.write_text("data: photos\npreset: quick\neffort: 0.05\n")
+    run.config.write_text("data: photos\nschedule: quick\neffort: 0.05\n")
     run.metrics.write_text("junk\n" + json.dumps(LINE | {"step": 10**5}) + "\n")
     main(["fit", "--config", "run/config.yaml", "--out", "run", "--resume"])
-    assert run.moments()[-1]["step"] == 10**5
+    assert run.read_metrics()[-1]["step"] == 10**5
     assert run.film.exists()
     assert run.model.exists()
 
@@ -711,7 +713,7 @@ def test_local_data_needs_no_home(monkeypatch):
 
 def test_a_data_folder_that_cannot_be_made():
     Path("file").touch()
-    with pytest.raises(OSError, match=r"file/mnist cannot be made .* set SLICEFLOW_DATA"):
+    with pytest.raises(OSError, match=r"file/mnist cannot be created .* set SLICEFLOW_DATA"):
         data.load("mnist", folder="file")
 
 

@@ -234,13 +234,13 @@ def test_a_fit_to_a_stream_can_be_pickled(tmp_path):
 )
 def test_arrays_that_are_not_there_are_refused(given, columns, tmp_path):
     save_numbers(tmp_path, np.arange(N) % 2)
-    with pytest.raises(ValueError, match=r"holds x, labels: name one of these"):
+    with pytest.raises(ValueError, match=r"holds x, labels: pass one of these"):
         stream(tmp_path / "numbers.npz", given, columns)
 
 
 def test_images_have_no_columns(tmp_path):
     save_folder(tmp_path, *images())
-    with pytest.raises(ValueError, match="name none but label"):
+    with pytest.raises(ValueError, match="pass only label as y"):
         stream(tmp_path, given=["age"])
 
 

@@ -430,7 +430,7 @@ SAMPLING = [
         "data.load({})",
         {
             "'nowhere'": "nowhere",
-            "'minst'": "do you mean mnist",
+            "'minst'": "did you mean mnist",
             "'photos', split='all'": "train",
             "'images.npz', size=(3, 3)": "folders",
             "'photos', size=(0, 3)": "size",

@@ -1,4 +1,4 @@
-"""Ctrl-C: it ends the process at once, but for the time when there is something to clean up."""
+"""Ctrl-C: it ends the process at once, except while there is something to clean up."""
 
 import os
 import signal
@@ -9,14 +9,14 @@ from sliceflow._ending import INTERRUPTED
 
 
 def end_when_interrupted() -> None:
-    """Let Ctrl-C end the process without a traceback, unless it is ignored, as nohup does."""
+    """Let Ctrl-C end the process without a traceback, unless it is ignored, as by nohup."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
 
 
 @contextmanager
 def cleaning_up() -> Iterator[None]:
-    """Within, Ctrl-C raises KeyboardInterrupt."""
+    """In this context, Ctrl-C raises KeyboardInterrupt."""
     if signal.getsignal(signal.SIGINT) is not _end:
         yield
         return

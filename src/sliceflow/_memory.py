@@ -1,4 +1,4 @@
-"""The most memory that this process had, and how much there is for it."""
+"""Peak memory of this process, and the memory that is available to it."""
 
 import math
 import re
@@ -6,24 +6,24 @@ import resource
 import sys
 from pathlib import Path
 
-STATUS, FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-"""Linux alone can count anew from a moment on."""
+STATUS, CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+"""Only Linux can reset the peak."""
 
 SYSTEM = Path("/proc/meminfo")
 LIMITS = [Path("/sys/fs/cgroup", n) for n in ("memory.max", "memory/memory.limit_in_bytes")]
-"""Of a container, in the second and the first version of Linux's control groups."""
+"""Limit of a container, in versions 2 and 1 of Linux's control groups."""
 
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
-def forget_peak() -> None:
-    """Count anew from here, if that is possible."""
-    if FORGET.exists():
-        FORGET.write_text("5")
+def reset_peak() -> None:
+    """Reset the peak, where that is possible."""
+    if CLEAR_REFS.exists():
+        CLEAR_REFS.write_text("5")
 
 
 def peak_memory() -> int:
-    """Return the most bytes since then, else since the process began."""
+    """Return the peak memory in bytes, since `reset_peak` or the start of the process."""
     if STATUS.exists():
         return 1024 * int(re.findall(r"VmHWM:\s*(\d+)", STATUS.read_text())[0])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -31,18 +31,19 @@ def peak_memory() -> int:
 
 
 def free_memory() -> int | None:
-    """Return how many bytes this process can still have, if the system tells."""
+    """Return the number of bytes that this process can still allocate, if known."""
     known = [free for free in (_free_of_system(), _limit_of_group()) if free is not None]
     return min(known, default=None)
 
 
 def check_memory(name: str, n: int, each: int) -> None:
-    """Refuse to begin with n of something, of so many bytes each, that cannot fit in memory."""
+    """Refuse n items of ``each`` bytes that cannot fit in memory."""
     free = free_memory()
     if free is not None and n * each > free:
+        needed, fitting = _format(n * each), max(1, free // each)
         raise ValueError(
-            f"{name}={n} needs at least {_told(n * each)} of memory, and {_told(free)} are free: "
-            f"pass {name}={max(1, free // each)} or less"
+            f"{name}={n} needs at least {needed} of memory, and {_format(free)} are free: "
+            f"pass {name}={fitting} or less"
         )
 
 
@@ -54,12 +55,12 @@ def _free_of_system() -> int | None:
 
 
 def _limit_of_group() -> int | None:
-    """Return the limit of a container. What it uses says little: most of it may be cached files."""
+    """Return the limit of a container. Its current use is ignored: it may be mostly file cache."""
     limits = [path.read_text().strip() for path in LIMITS if path.exists()]
     return min((int(limit) for limit in limits if limit.isdigit()), default=None)
 
 
-def _told(n: float) -> str:
-    """Return a number of bytes in the unit that people use for as many."""
+def _format(n: float) -> str:
+    """Return a number of bytes in a suitable unit."""
     power = min(int(math.log2(max(1, n))) // 10, len(UNITS) - 1)
     return f"{n / 1024**power:.3g} {UNITS[power]}"

@@ -1,4 +1,4 @@
-"""Settings in YAML files: names with plain values, so that a file costs no more than its size."""
+"""Settings in YAML files: names and plain values, so that a small file cannot expand."""
 
 from pathlib import Path
 from typing import Any
@@ -7,32 +7,34 @@ import yaml
 
 from sliceflow._reading import FileError, check_file, reading
 
-LARGEST = 2**16
-"""Bytes of a file of settings: far more than anyone writes."""
+MAX_BYTES = 2**16
+"""Maximum size of a settings file: far more than anyone writes."""
 
-DEEPEST = 8
-"""Levels of lists in lists: far more than anyone needs."""
+MAX_DEPTH = 8
+"""Maximum depth of nested lists: far more than anyone needs."""
 
 
 def read_settings(path: Path) -> dict[str, Any]:
     """Read a YAML file of names and values."""
     size = check_file(path).stat().st_size
-    if size > LARGEST:
-        raise FileError(f"{path} has {size} bytes, too many for settings: name a YAML file of them")
+    if size > MAX_BYTES:
+        raise FileError(
+            f"{path} is too large for settings ({size} bytes): pass a YAML file of options"
+        )
     with reading(path, "YAML file"):
         text = path.read_text(encoding="utf-8")
         _check_plain(path, text)
         settings = yaml.safe_load(text)
     if not isinstance(settings, dict) or not all(isinstance(name, str) for name in settings):
-        raise FileError(f"{path} holds no settings: write one in each line, as in preset: quick")
+        raise FileError(f"{path} has no settings: write one per line, such as schedule: quick")
     return settings
 
 
 def _check_plain(path: Path, text: str) -> None:
-    """Refuse aliases, by which a small file can stand for a huge one, and deep nesting."""
+    """Refuse deep nesting, and aliases, which can expand a small file to a huge one."""
     depth = 0
     for event in yaml.parse(text, yaml.SafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
-        if isinstance(event, yaml.AliasEvent) or depth > DEEPEST:
+        if isinstance(event, yaml.AliasEvent) or depth > MAX_DEPTH:
             raise FileError(f"{path} has aliases or deep lists: write plain values")

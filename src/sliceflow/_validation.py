@@ -1,4 +1,4 @@
-"""Checks at the door: what is wrong, and how to mend it. Nothing below the door checks again."""
+"""Checks of input, with errors that name the fix. No code after them checks again."""
 
 import math
 import warnings
@@ -13,23 +13,23 @@ from torch import Tensor
 from sliceflow._kinds import EXACT, Kind
 
 LARGEST = 1e18
-"""Sums of squares of such numbers are still finite in float32."""
+"""Largest allowed value: sums of squares of such numbers are finite in float32."""
 
 BRIGHTEST = 16.0
-"""Images of floats are of about −1 to 1, or standardised. Beyond this they are something else."""
+"""Largest allowed value in images of floats, which are expected to be about −1 to 1."""
 
 MOST_LABELS = 100
-"""Whole numbers are labels if there are at most this many different ones."""
+"""Integers are labels if there are at most this many different ones."""
 
 MOST_CLASSES = 1000
-"""A label is a one-hot vector: with more classes than this, it would outgrow x."""
+"""Maximum number of classes: a label is a one-hot vector, which should not outgrow x."""
 
 MOST_SEED = 2**128 - 1
-"""What `numpy.random.SeedSequence` draws is below it."""
+"""Largest seed that `numpy.random.SeedSequence` draws."""
 
 
 def check_numbers(x: Any, name: str) -> Tensor:
-    """Return real numbers as a tensor of any shape, in at least the precision of float32."""
+    """Return real numbers as a tensor of any shape, as float32 or float64."""
     if isinstance(x, Tensor):
         if x.layout != torch.strided:
             raise TypeError(f"{name} is sparse: a dense tensor is required, pass {name}.to_dense()")
@@ -64,7 +64,7 @@ def check_rows(x: Any, name: str = "x") -> Tensor:
         )
     if values.ndim not in (2, 4):
         raise ValueError(
-            f"{name} has {values.ndim} dimensions: give a table (n, d) or images (n, C, h, w)"
+            f"{name} has {values.ndim} dimensions: pass a table (n, d) or images (n, C, h, w)"
         )
     check_finite(values, name)
     if values.ndim == 4:
@@ -73,7 +73,7 @@ def check_rows(x: Any, name: str = "x") -> Tensor:
 
 
 def _check_images(x: Any, values: Tensor, name: str) -> None:
-    """Refuse images whose channels are last, or whose values are neither bytes nor brightness."""
+    """Refuse images with channels last, or with values that are neither bytes nor about −1 to 1."""
     _, channels, _, width = values.shape
     if channels > 4 >= width:
         axes = "permute" if isinstance(x, Tensor) else "transpose"
@@ -86,13 +86,13 @@ def _check_images(x: Any, values: Tensor, name: str) -> None:
         return
     if not kind.dtype.is_floating_point:
         raise ValueError(
-            f"{name} is images of dtype {getattr(x, 'dtype', 'int')}: give bytes from 0 to 255 "
+            f"{name} has images of dtype {getattr(x, 'dtype', 'int')}: pass bytes from 0 to 255 "
             f"(uint8), or floats of about -1 to 1"
         )
     if values.numel() and values.abs().max() > BRIGHTEST:
         raise ValueError(
-            f"{name} is images of floats up to {values.abs().max():.4g}: bytes from 0 to 255 "
-            f"should have dtype uint8; bring other values to about -1 to 1"
+            f"{name} has images of floats up to {values.abs().max():.4g}: pass bytes from 0 to 255 "
+            f"as uint8; rescale other values to about -1 to 1"
         )
 
 
@@ -103,28 +103,28 @@ def check_training_rows(x: Any) -> Tensor:
     if 0 in shape[1:]:
         raise ValueError(
             f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required. "
-            "Give x at least one column."
+            "Pass x with at least one column."
         )
     if len(rows) < 2:
         raise ValueError(
             f"Found array with n_samples={len(rows)} (shape={shape}) while a minimum of 2 is "
-            "required: a distribution is estimated from its rows. Give more rows."
+            "required: a distribution is estimated from its rows. Pass more rows."
         )
     if rows.ndim == 2:
         constant = (rows == rows[0]).all(dim=0).nonzero().squeeze(1).tolist()
         if constant:
             raise ValueError(
                 f"x is constant in column(s) {constant[:10]}: there is nothing to model in them. "
-                "Drop them, or give images as (n, C, h, w), where constant pixels are usual."
+                "Drop them, or pass images as (n, C, h, w), which may have constant pixels."
             )
     return rows
 
 
 def check_shards(shards: int, most: int, processes: int) -> None:
-    """Refuse more shards than data and particles can be cut into, or fewer than processes."""
+    """Refuse more shards than the data and particles allow, or fewer than processes."""
     if shards > most:
         raise ValueError(
-            f"data and particles cannot be cut into {shards} shards: pass shards={most}"
+            f"data and particles cannot be split into {shards} shards: pass shards={most}"
         )
     if shards < processes:
         raise ValueError(
@@ -133,21 +133,21 @@ def check_shards(shards: int, most: int, processes: int) -> None:
 
 
 def check_finite(values: Tensor, name: str) -> None:
-    """Refuse NaN, infinity, and what could become it in float32 when it is projected."""
+    """Refuse NaN, infinity, and values that could overflow in float32 when projected."""
     if values.isnan().any():
-        raise ValueError(f"{name} contains NaN: drop or fill in the rows that have missing values")
+        raise ValueError(f"{name} contains NaN: fill in missing values, or drop their rows")
     if values.isinf().any():
-        raise ValueError(f"{name} contains infinity: drop these rows or clip their values")
+        raise ValueError(f"{name} contains infinity: drop these rows, or clip their values")
     if (values.abs() > LARGEST).any():
         raise ValueError(f"{name} has values beyond {LARGEST:g}, too large for float32: rescale it")
 
 
 def are_labels(y: Any, y_type: str | None = None) -> bool:
-    """Return whether y is labels or, if not, numbers. This is the one rule for it.
+    """Return whether y is labels; otherwise it is numbers. This is the only place that decides.
 
-    Words and truth values are labels. One column of whole numbers is labels if there are at most
-    `MOST_LABELS` different ones, each there twice on average. All else is numbers. ``y_type``
-    overrides the rule.
+    Strings and booleans are labels. One column of integers is labels if it has at most
+    `MOST_LABELS` different ones, each occurring twice on average. Everything else is numbers.
+    ``y_type`` overrides the rule.
     """
     if y_type is not None:
         if y_type not in ("labels", "numbers"):
@@ -156,12 +156,12 @@ def are_labels(y: Any, y_type: str | None = None) -> bool:
     y = _array(y)
     if y.dtype == object and str not in set(map(type, y.flat)):
         with suppress(TypeError, ValueError):
-            y = y.astype(float)  # numbers of any type
+            y = y.astype(float)  # objects that are numbers
     kind = str(y.dtype.kind)
     if kind not in "iuf":
         return kind != "c"
     if y.ndim != 1 and y.shape[1:] != (1,):
-        return kind != "f"  # of whole numbers in several columns, `check_labels` asks what they are
+        return kind != "f"  # several columns of integers: `check_labels` asks what they are
     if kind == "f" and not (np.isfinite(y) & (y == np.floor(y))).all():
         return False
     n_different = len(np.unique(y))
@@ -169,7 +169,7 @@ def are_labels(y: Any, y_type: str | None = None) -> bool:
         return True
     if kind != "f":
         warnings.warn(
-            f"y has {n_different:,} different whole numbers: they are read as numbers, not as "
+            f"y has {n_different:,} different whole numbers, which are treated as numbers, not as "
             'labels. Pass y_type="numbers" or y_type="labels" to say what they are.',
             stacklevel=6,
         )
@@ -177,7 +177,7 @@ def are_labels(y: Any, y_type: str | None = None) -> bool:
 
 
 def check_columns(y: Any, n: int) -> Tensor:
-    """Return the numbers given with n rows, with shape (l, n)."""
+    """Return the numbers y of n rows, with shape (l, n)."""
     values = check_numbers(y, "y")
     _check_length(values.shape, n)
     if values.numel() == 0:
@@ -187,10 +187,10 @@ def check_columns(y: Any, n: int) -> Tensor:
 
 
 def check_training_columns(y: Any, n: int) -> Tensor:
-    """Return the numbers given with n rows, (l, n), if each column says something about x."""
+    """Return the numbers y of n rows, (l, n), if no column is constant."""
     columns = check_columns(y, n)
     if (columns == columns[:, :1]).all(dim=1).any():
-        raise ValueError("y has a constant column: it says nothing about x, drop it")
+        raise ValueError("y has a constant column, which says nothing about x: drop it")
     return columns
 
 
@@ -206,32 +206,34 @@ def check_labels(y: Any, n: int) -> tuple[np.ndarray, Tensor]:
     _check_label_types(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"y has one class, {classes[0]}: leave y out, or give rows of others")
+        raise ValueError(
+            f"y has one class, {classes[0]}: leave y out, or pass rows of other classes"
+        )
     if len(classes) > MOST_CLASSES:
         raise ValueError(
-            f"y has {len(classes):,} different labels, more than {MOST_CLASSES:,}: put rare ones "
-            'together, or pass y_type="numbers" if they are numbers'
+            f"y has {len(classes):,} different labels, more than {MOST_CLASSES:,}: merge rare "
+            'ones, or pass y_type="numbers" if they are numbers'
         )
     return classes, torch.from_numpy(codes)
 
 
 def _check_label_types(y: np.ndarray) -> None:
-    """Refuse labels that are missing, of several types, or of a type that files do not know."""
+    """Refuse labels that are missing, of several types, or of a type that files cannot hold."""
     if y.dtype.kind == "f":
         check_finite(torch.from_numpy(y.astype(float)), "y")
     objects = y if y.dtype == object else y[:0]
     is_mixed = len({isinstance(v, str) for v in objects}) > 1
     if is_mixed or any(_is_missing(v) for v in objects):
         raise ValueError(
-            "y has missing values or labels of several types: give strings or integers"
+            "y has missing values or labels of several types: pass strings or integers"
         )
     is_known = all(isinstance(v, str | int | float | np.number | np.bool_) for v in objects)
     if y.dtype.kind not in "biufUO" or not is_known:
-        raise ValueError(f"y has labels of type {_type_name(y)}: give strings or integers")
+        raise ValueError(f"y has labels of type {_type_name(y)}: pass strings or integers")
 
 
 def _is_missing(value: Any) -> bool:
-    """Return whether a value is None, NaN, or the NA of pandas, which cannot be compared."""
+    """Return whether a value is None, NaN, or pandas' NA (which has no equality)."""
     return value is None or type(value).__name__ == "NAType" or value != value
 
 
@@ -240,13 +242,13 @@ def _type_name(y: np.ndarray) -> str:
 
 
 def check_mask(mask: Any, shape: tuple[int, ...]) -> Tensor:
-    """Return the mask of observed coordinates, (d,), given as such or by the name of a half."""
+    """Return the mask of observed coordinates, (d,), from a mask or the name of a half."""
     mask = _half(mask, shape) if isinstance(mask, str) else _array(mask)
     if mask.dtype != bool:
         raise TypeError(f"observed has dtype {mask.dtype}: pass booleans, True where x is given")
     if mask.shape != shape:
         raise ValueError(
-            f"observed has shape {mask.shape} but a row of x has {shape}: give one for each value"
+            f"observed has shape {mask.shape}, not that of a row of x: pass a mask of shape {shape}"
         )
     if mask.all() or not mask.any():
         raise ValueError(
@@ -274,7 +276,7 @@ def _half(name: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def check_resolution(resolution: int | None, shape: tuple[int, ...]) -> None:
-    """Refuse a level, if one is given, that x of this shape does not have."""
+    """Refuse a resolution that x of this shape does not have."""
     if resolution is None:
         return
     if len(shape) != 3:
@@ -290,33 +292,33 @@ def check_resolution(resolution: int | None, shape: tuple[int, ...]) -> None:
 
 
 def check_preset(name: str, presets: Iterable[str]) -> str:
-    """Return the name of a preset, if there is one."""
+    """Return the name of a preset, if it exists."""
     if name not in presets:
-        raise ValueError(f"schedule={name!r} is no preset: pass one of {', '.join(presets)}")
+        raise ValueError(f"schedule={name!r} is not a preset: pass one of {', '.join(presets)}")
     return name
 
 
 def check_given_labels(y: Any, n: int, classes: np.ndarray) -> Tensor:
     """Return the class numbers of n samples, given one label or n of them."""
     if y is None:
-        raise ValueError(f"the model is conditional: pass y, one of {_some(classes)}")
+        raise ValueError(f"the model is conditional: pass y, one of {_listed(classes)}")
     y = _one_column(_array(y))
     distinct, places = np.unique(y, return_inverse=True)
     known = {label: number for number, label in enumerate(classes.tolist())}
-    # Labels are compared as Python does: NumPy would compare 10 and "10", or 2**60 + 1 as a float.
+    # Compared as Python does: to NumPy, 10 and "10" are equal, and 2**60 + 1 becomes a float.
     numbers = np.array([known.get(label, -1) for label in distinct.tolist()], dtype=int)
     if (numbers < 0).any():
         are_numbers = y.dtype.kind in "iuf" and classes.dtype.kind in "iuf"
-        fix = '. To give any number, fit with y_type="numbers"' if are_numbers else ""
-        unknown = _some(distinct[numbers < 0])
-        raise ValueError(f"y has unknown labels {unknown}: the model has {_some(classes)}{fix}")
+        fix = '. To condition on any number, fit with y_type="numbers"' if are_numbers else ""
+        unknown = _listed(distinct[numbers < 0])
+        raise ValueError(f"y has unknown labels {unknown}: the model has {_listed(classes)}{fix}")
     return torch.from_numpy(_one_or_each(numbers[places].reshape(y.shape), n, ()).copy())
 
 
 def check_given_columns(y: Any, n: int, l: int, names: Sequence[str] = ()) -> Tensor:
-    """Return the columns of n samples, (l, n), given those of one or of each.
+    """Return the columns of y for n samples, (l, n), given one row for all or one for each.
 
-    Those of a data frame are found by their names, if they have some.
+    Columns of a data frame are found by name, if ``names`` are known.
     """
     if y is None:
         raise ValueError(f"the model is conditional: pass y, the value(s) of {l} column(s)")
@@ -332,14 +334,14 @@ def check_given_columns(y: Any, n: int, l: int, names: Sequence[str] = ()) -> Te
 
 
 def check_given_rows(y: Any, n: int, mask: Tensor, names: Sequence[str] = ()) -> Tensor:
-    """Return n float64 particles (d, n) that hold the observed values of one row or of n.
+    """Return n float64 particles (d, n) with the observed values of one row or of n rows.
 
-    Those of a data frame are found by their names, if they have some: it needs no others.
+    Columns of a data frame are found by name, if ``names`` are known; others are not needed.
     """
     if y is None:
         raise ValueError(
-            "the model completes rows of x: pass y, whole rows with the observed values in their "
-            "places (the others are not read)"
+            "the model completes rows of x: pass y as whole rows, with the observed values in "
+            "their places (the others are ignored)"
         )
     y = _as_frame(y)
     if _is_frame(y) and names:
@@ -348,37 +350,37 @@ def check_given_rows(y: Any, n: int, mask: Tensor, names: Sequence[str] = ()) ->
     rows = _one_or_each(values.cpu().double().numpy(), n, tuple(mask.shape))
     particles = torch.from_numpy(rows.reshape(n, -1).T.copy())
     check_finite(particles[mask.cpu().flatten()], "y, where observed,")
-    return particles.nan_to_num()  # what is not observed may be missing
+    return particles.nan_to_num()  # values that are not observed may be missing
 
 
 def check_given_bytes(particles: Tensor, mask: Tensor) -> None:
-    """Refuse pixels that are no bytes, to a model of bytes."""
+    """Refuse pixels that are not bytes, for a model of bytes."""
     given = particles[mask.flatten()]
     if ((given != given.round()) | (given < 0) | (given > 255)).any():
-        raise ValueError("the model has images of bytes: give pixels as whole numbers, 0 to 255")
+        raise ValueError("the model has images of bytes: pass pixels as integers from 0 to 255")
 
 
 def column_names(frame: Any) -> tuple[str, ...]:
-    """Return the names of the columns of a data frame or series, if it has names."""
+    """Return the names of the columns of a data frame or series, if they are strings."""
     names = tuple(frame.columns) if _is_frame(frame) else (getattr(frame, "name", None),)
     if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"two columns are called {twice[0]}: rename one of them")
+        raise ValueError(f"two columns have the name {twice[0]}: rename one of them")
     return names if all(isinstance(name, str) for name in names) else ()
 
 
 def numbered_names(d: int, l: int) -> tuple[str, ...]:
-    """Return names for d columns of x and l of y that have none."""
+    """Return default names for d columns of x and l columns of y."""
     given = tuple(f"y{i}" for i in range(l)) if l > 1 else ("y",) * l
     return (*(f"x{i}" for i in range(d)), *given)
 
 
 def _is_frame(x: Any) -> bool:
-    """Return whether x is a data frame, of whatever library."""
+    """Return whether x is a data frame of any library."""
     return hasattr(x, "columns") and hasattr(x, "__getitem__")
 
 
 def _as_frame(y: Any) -> Any:
-    """Return a row of a data frame of pandas as a data frame, and all else as it is."""
+    """Return a row of a pandas data frame as a data frame, and anything else unchanged."""
     is_row = hasattr(y, "to_frame") and hasattr(y, "index")
     return y.to_frame().T if is_row else y
 
@@ -386,12 +388,12 @@ def _as_frame(y: Any) -> Any:
 def _check_names(frame: Any, names: Sequence[str]) -> None:
     if missing := [name for name in names if name not in frame.columns]:
         raise ValueError(
-            f"y has no column {', '.join(missing)}: give a data frame with {', '.join(names)}"
+            f"y has no column {', '.join(missing)}: pass a data frame with {', '.join(names)}"
         )
 
 
 def _placed(frame: Any, mask: Tensor, names: Sequence[str]) -> np.ndarray:
-    """Return rows of x with the observed columns of a data frame in their places."""
+    """Return rows of x with the observed columns of a data frame filled in."""
     observed = mask.flatten().nonzero().squeeze(1).tolist()
     _check_names(frame, [names[i] for i in observed])
     rows = np.full((len(frame), len(mask)), np.nan)
@@ -401,7 +403,7 @@ def _placed(frame: Any, mask: Tensor, names: Sequence[str]) -> np.ndarray:
 
 
 def check_seed(random_state: Any) -> int:
-    """Return the seed that an integer, a NumPy generator or None stands for."""
+    """Return a seed from an integer, a NumPy generator or None."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     if isinstance(random_state, np.random.RandomState):
@@ -414,7 +416,7 @@ def check_seed(random_state: Any) -> int:
 
 
 def check_integer(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:
-    """Return ``value`` if it is an integer, large enough and not too large."""
+    """Return ``value`` if it is an integer from ``least`` to ``most``."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name}={value!r} must be an integer: pass {name}={least} or more")
     if value < least:
@@ -425,12 +427,12 @@ def check_integer(name: str, value: Any, least: int, most: int = 2**63 - 1) -> i
 
 
 def check_optional_integer(name: str, value: Any, least: int) -> int | None:
-    """Return ``value`` if it is None, or an integer and large enough."""
+    """Return ``value`` if it is None, or an integer of at least ``least``."""
     return None if value is None else check_integer(name, value, least)
 
 
 def check_number(name: str, value: Any, *, positive: bool, most: float = LARGEST) -> float:
-    """Return ``value`` if it is a finite number, above zero or not below it, and not too large."""
+    """Return ``value`` if it is a number from 0 to ``most``, and not 0 if ``positive``."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name}={value!r} must be a number")
     if not 0 <= value < math.inf or (positive and value == 0):
@@ -441,18 +443,18 @@ def check_number(name: str, value: Any, *, positive: bool, most: float = LARGEST
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """Return ``value`` if it is a truth value."""
+    """Return ``value`` if it is a boolean."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name}={value!r} must be True or False")
     return bool(value)
 
 
 def _check_exact(values: np.ndarray, name: str) -> None:
-    """Refuse whole numbers that float64 cannot tell from their neighbours."""
+    """Refuse integers that are not exact in float64."""
     if values.itemsize == 8 and values.size and max(int(values.max()), -int(values.min())) > EXACT:
         raise ValueError(
-            f"{name} has whole numbers beyond 2**53, which floats cannot hold: subtract their "
-            "least first, or leave them out if they are ids"
+            f"{name} has whole numbers beyond 2**53, which floats cannot hold: subtract the "
+            "minimum first, or leave them out if they are ids"
         )
 
 
@@ -468,7 +470,7 @@ def _numeric_array(x: Any, name: str) -> np.ndarray:
     try:
         return array.astype(np.float64)
     except (ValueError, TypeError) as error:
-        message = f"{name} must be numbers ({error}): encode what is not, or drop it"
+        message = f"{name} must be numbers ({error}): encode other values, or drop them"
         raise type(error)(message) from error
 
 
@@ -480,32 +482,33 @@ def _check_unmasked(x: Any, name: str) -> None:
 def _array(y: Any) -> np.ndarray:
     _check_unmasked(y, "y")
     array = y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
-    if array.dtype.kind == "T":  # strings of any length
+    if array.dtype.kind == "T":  # NumPy's strings of variable length
         return np.array(array.tolist())
     return np.char.decode(array) if array.dtype.kind == "S" else array
 
 
 def _one_column(y: np.ndarray) -> np.ndarray:
-    """Return a column of labels as a line."""
+    """Return a column of labels as a one-dimensional array."""
     return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
 
 def _check_length(shape: tuple[int, ...], n: int) -> None:
     if not shape or shape[0] != n:
         raise ValueError(
-            f"x has {n} rows but y has shape {tuple(shape)}: give one y for each row of x"
+            f"x has {n} rows but y has shape {tuple(shape)}: pass one y for each row of x"
         )
 
 
 def _one_or_each(y: np.ndarray, n: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Return y for each of n samples, (n, *shape), if it has been given for one or for each."""
+    """Return y for n samples, (n, *shape), given one y for all or one for each."""
     if y.shape not in (shape, (1, *shape), (n, *shape)):
         raise ValueError(
-            f"y has shape {y.shape}: for n={n} samples give one of shape {shape} for all, or one "
-            f"for each, {(n, *shape)}"
+            f"y has shape {y.shape}: for n={n} samples pass shape {shape}, one y for all, or "
+            f"{(n, *shape)}, one for each"
         )
     return np.broadcast_to(y, (n, *shape))
 
 
-def _some(values: np.ndarray) -> str:
+def _listed(values: np.ndarray) -> str:
+    """Return at most ten values as text."""
     return str(values[:10].tolist()) + (" and more" if len(values) > 10 else "")

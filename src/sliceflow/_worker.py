@@ -1,10 +1,10 @@
-"""A process of `sliceflow.launch`: runs a script or a module, and leaves its error to the launcher.
+"""A process of `sliceflow.launch`: runs a script or module, and passes errors to the launcher.
 
     python -m sliceflow._worker fit.py --option
     python -m sliceflow._worker -m package.module --option
 
-It does not print its error, but writes it to the file that torchrun names. When one process fails,
-the others lose their connection to it. Errors that say no more than that are not kept.
+It does not print its error, but writes it to the file that torchrun expects. When one process
+fails, the others lose their connection to it; such connection errors are not written.
 """
 
 import json
@@ -19,15 +19,15 @@ from time import time
 
 from torch.distributed import DistError
 
-from sliceflow._ending import FAILED, INTERRUPTED, leave_lines_to_launcher
+from sliceflow._ending import FAILED, INTERRUPTED, leave_printing_to_launcher
 
 
 @dataclass(frozen=True)
 class Failure:
     """Why a process ended.
 
-    ``place`` is the kind of the error and the line that raised it: the same error has the same one.
-    torchrun reads the file too, and expects ``message`` and ``timestamp`` there.
+    ``place`` is the type of the error and the line that raised it, to recognise the same error.
+    torchrun reads the file too, and expects ``message`` and ``timestamp``.
     """
 
     message: str
@@ -37,7 +37,7 @@ class Failure:
 
     @classmethod
     def of(cls, error: BaseException, message: str, code: int) -> "Failure":
-        """Return the failure that an error is."""
+        """Return the failure for an error."""
         *_, first = (each for each in chain(error) if each.__traceback__)
         *_, (frame, line) = traceback.walk_tb(first.__traceback__)
         place = f"{type(first).__name__} in {frame.f_code.co_filename}, line {line}"
@@ -48,17 +48,17 @@ class Failure:
         """Return the failure in a file, if there is one."""
         try:
             return cls(**json.loads(Path(path).read_text()))
-        except (OSError, ValueError, TypeError):  # none, or one that was not written to its end
+        except (OSError, ValueError, TypeError):  # no file, or an incomplete one
             return None
 
     def write(self) -> None:
-        """Write it to the file that torchrun names."""
+        """Write it to the file that torchrun expects."""
         Path(os.environ["TORCHELASTIC_ERROR_FILE"]).write_text(json.dumps(asdict(self)))
 
 
 def main(arguments: list[str]) -> None:
-    """Run a script or a module. If it fails, leave the error and end with its exit code."""
-    leave_lines_to_launcher()
+    """Run a script or a module. If it fails, report the error and exit with its code."""
+    leave_printing_to_launcher()
     try:
         run(arguments)
     except KeyboardInterrupt:
@@ -66,10 +66,10 @@ def main(arguments: list[str]) -> None:
     except SystemExit as end:
         code = end.code if isinstance(end.code, int | None) else FAILED
         if code:
-            leave(end, message_of(end), code)
+            report(end, message_of(end), code)
         sys.exit(code)
     except Exception as error:
-        leave(error, traceback_of(error), FAILED)
+        report(error, traceback_of(error), FAILED)
         sys.exit(FAILED)
 
 
@@ -84,36 +84,36 @@ def run(arguments: list[str]) -> None:
         runpy.run_path(sys.argv[0], run_name="__main__")
 
 
-def leave(error: BaseException, message: str, code: int) -> None:
-    """Leave an error to the launcher, unless it says only that another process went away."""
-    if not any(is_of_connection(each) for each in chain(error)):
+def report(error: BaseException, message: str, code: int) -> None:
+    """Write an error for the launcher, unless it only says that another process is gone."""
+    if not any(is_connection_error(each) for each in chain(error)):
         Failure.of(error, message, code).write()
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and those that led to it, the first of them last."""
+    """Yield an error and its causes, the original one last."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause
         cause = cause.__cause__ or cause.__context__
 
 
-def is_of_connection(error: BaseException) -> bool:
-    """Return whether an error is one of the network between processes."""
+def is_connection_error(error: BaseException) -> bool:
+    """Return whether an error is about the connection between processes."""
     is_of_gloo = isinstance(error, RuntimeError) and "gloo" in str(error)
     return is_of_gloo or isinstance(error, DistError)
 
 
 def message_of(end: SystemExit) -> str:
-    """Return what a process that ended by itself has to say."""
+    """Return the message of a process that exited by itself."""
     lines = getattr(end, "__notes__", [])
     if isinstance(end.code, str):
         lines = [end.code]
-    return "\n".join(lines) or f"a process ended with the exit code {end.code}"
+    return "\n".join(lines) or f"a process exited with code {end.code}"
 
 
 def traceback_of(error: Exception) -> str:
-    """Return an error as Python prints it, without the lines of this file."""
+    """Return the traceback of an error, without the frames of this file."""
     trace = error.__traceback__
     while trace and trace.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
         trace = trace.tb_next

@@ -233,7 +233,7 @@ class TorchDistributed(Group):
         return largest
 
 
-def distributed_group(shards: int | None, most: int = SHARDS) -> TorchDistributed:
+def distributed_group(shards: int | None = None, most: int = SHARDS) -> TorchDistributed:
     """Return the processes that a launcher started, such as torchrun.
 
     Without a number of shards, there are 64, but no more than ``most``.

@@ -1,11 +1,11 @@
-"""A measured number, as it is printed and kept."""
+"""A measured number, as it is printed and stored."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A number with its name in the ledger, its unit, and what it is of."""
+    """A number with its name in the ledger, its unit, and a description."""
 
     name: str
     value: float

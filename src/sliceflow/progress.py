@@ -1,6 +1,6 @@
-"""Progress: a callback, so that the flow itself prints nothing.
+"""Progress, as a callback, so that the flow itself prints nothing.
 
-A terminal and a notebook have a bar. A file or a pipe has a line now and then.
+Terminals and notebooks show a bar; files and pipes get a line every few seconds.
 """
 
 import sys
@@ -12,26 +12,26 @@ from sliceflow.loop import State
 from sliceflow.schedules import Stage
 
 SECONDS = 10
-"""Between lines, and before the first one: what is done sooner needs none."""
+"""Seconds between lines, and before the first one: shorter runs need none."""
 
 LINE = "{desc}{n_fmt} of {total_fmt} steps, {percentage:.0f} %, took {elapsed}, {remaining} left"
 
 
 class Lines:
-    """Standard error for tqdm: each state of its bar is a line of its own."""
+    """Standard error for tqdm, where each update is a new line."""
 
     def write(self, text: str) -> None:
-        """Write a state as a line."""
+        """Write an update as a line."""
         if text.strip():
             sys.stderr.write(f"{text.strip()}\n")
 
     def flush(self) -> None:
-        """Write it at once."""
+        """Flush standard error."""
         sys.stderr.flush()
 
 
 def _style() -> dict[str, Any]:
-    """Return how tqdm shows progress here."""
+    """Return the options of tqdm for this terminal, notebook or file."""
     in_notebook = any("notebook" in base.__module__ for base in tqdm.__mro__)
     if in_notebook or sys.stderr.isatty():
         return {}
@@ -40,10 +40,9 @@ def _style() -> dict[str, Any]:
 
 
 class Progress:
-    """A bar over all steps, with the time left and the stage; silent if not shown.
+    """A progress bar over all steps, with the stage and the time left; silent without ``show``.
 
-    Several threads may count on it. Once it is closed it ends those that still do: nobody waits
-    for their steps any more.
+    Several threads may share it. Once it is closed, it stops threads that still call it.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class Progress:
         stage = min(state.stage + 1, self._stages)
         with self._bar.get_lock():
             self._bar.set_description(f"stage {stage}/{self._stages}", refresh=False)
-            self._bar.update()  # draws the bar, but not more often than it can be seen
+            self._bar.update()  # redraws only every 0.1 s
 
     def __enter__(self) -> Self:
         return self

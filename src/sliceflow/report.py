@@ -1,4 +1,4 @@
-"""A run as one page of HTML: it needs no other file, and asks for none."""
+"""A run as one HTML page, which loads no other file."""
 
 import base64
 import io
@@ -20,11 +20,11 @@ from sliceflow.viz import draw, neighbours
 NEIGHBOURS = 5
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 WIDTH, HEIGHT = 560, 160
-"""Pixels of a plot."""
+"""Size of a plot in pixels."""
 
 
 def write_report(run: Run, title: str, model: Model, x: np.ndarray, samples: np.ndarray) -> None:
-    """Write the page of a run that has ended, to data x, with samples of its model."""
+    """Write the page of a finished run, given its data x and samples of its model."""
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.globals |= {"picture": picture, "plot": plot}
     template = environment.from_string(files("sliceflow").joinpath("report.html").read_text())
@@ -32,16 +32,16 @@ def write_report(run: Run, title: str, model: Model, x: np.ndarray, samples: np.
     unit = 1 if is_images else x.std(axis=0)
     rows = x / unit
     distance, number = nearest(samples / unit, rows, k=NEIGHBOURS)
-    among, _ = nearest(rows[: len(samples)], rows, k=2)  # the first is itself
+    among, _ = nearest(rows[: len(samples)], rows, k=2)  # the nearest row is the row itself
     is_equal = samples == x[number[:, 0]]
     page = template.render(
         run=run,
         title=title,
         model=model,
         rows=len(x),
-        moments=run.moments(),
-        near=float(np.median(distance[:, 0])),
-        near_in_data=float(np.median(among[:, 1])),
+        metrics=run.read_metrics(),
+        distance_to_data=float(np.median(distance[:, 0])),
+        distance_within_data=float(np.median(among[:, 1])),
         copies=float(is_equal.reshape(len(samples), -1).all(axis=1).mean()),
         neighbours=draw(neighbours(samples[:10], x[number[:10]]), 2) if is_images else None,
         columns=None if is_images else quantiles(model, x, samples),
@@ -52,13 +52,13 @@ def write_report(run: Run, title: str, model: Model, x: np.ndarray, samples: np.
 def quantiles(
     model: Model, x: np.ndarray, samples: np.ndarray
 ) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """Return the name of each column, its quantiles in the data, and those in samples."""
+    """Return for each column its name, its quantiles in the data, and those in samples."""
     both = (np.quantile(rows, QUANTILES, axis=0).T for rows in (x, samples))
     return list(zip(model.codec.columns, *both, strict=False))
 
 
 def picture(source: Path | Image.Image, about: str) -> Markup:
-    """Return a picture, with its bytes in the page."""
+    """Return a picture as HTML that contains its bytes."""
     if isinstance(source, Path):
         data, kind = source.read_bytes(), source.suffix[1:]
     else:
@@ -70,7 +70,7 @@ def picture(source: Path | Image.Image, about: str) -> Markup:
 
 
 def plot(values: Sequence[float], about: str, floor: float | None = None) -> Markup:
-    """Return values as a line, from 0 to the largest, with a dashed line at the floor."""
+    """Return a line plot of values, from 0 to the largest, with a dashed line at the floor."""
     top = max(*values, floor or 0, 1e-9)
     across = [WIDTH * i / max(1, len(values) - 1) for i in range(len(values))]
     heights = [HEIGHT * (1 - value / top) for value in values]

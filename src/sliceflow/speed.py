@@ -1,4 +1,4 @@
-"""How fast a step is on this machine, against the matrix products it needs and the exact engine."""
+"""Time of a step on this machine, compared to its matrix products and the exact engine."""
 
 from collections.abc import Callable, Iterator
 from statistics import median
@@ -15,11 +15,11 @@ from sliceflow.targets import ArrayTarget
 
 M, N = 10_000, 20_000
 SIZES = {"mnist": (1, 28, 7), "cifar10": (3, 32, 5)}
-"""Channels, side of the image, side of the patches."""
+"""Channels, side of the image, side of the patches, in pixels."""
 
 
 def speeds(repeats: int = 5, m: int = M, n: int = N) -> Iterator[Figure]:
-    """Yield the time of a step of m particles, and ratios: each the median over so many runs."""
+    """Yield the time of a step of m particles, and ratios: each the median of several runs."""
     for name, size in SIZES.items():
         step = fast_step(*size, m, n)
         step()
@@ -34,19 +34,19 @@ def speeds(repeats: int = 5, m: int = M, n: int = N) -> Iterator[Figure]:
 
 
 def speedup_over(rival: str, name: str) -> str:
-    """Return the row of a ratio in the ledger: that of colour images is the plain name."""
+    """Return the name of a ratio in the ledger; that of CIFAR-10 has no suffix."""
     return f"step.speedup.{rival}" + ("" if name == "cifar10" else f".{name}")
 
 
 def ratio(work: Callable[[], object], other: Callable[[], object], repeats: int) -> float:
-    """Return the time of one work over that of another, both warm."""
+    """Return the ratio of the times of two functions, both warmed up."""
     work()
     other()
     return median(seconds(work) / seconds(other) for _ in range(repeats))
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Return how long it takes."""
+    """Return how long a function takes."""
     start = perf_counter()
     work()
     return perf_counter() - start
@@ -59,7 +59,7 @@ def fast_step(channels: int, k: int, patch: int, m: int = M, n: int = N) -> Call
 
 
 def bare_products(channels: int, k: int, patch: int, m: int = M, n: int = N) -> Callable[[], None]:
-    """Return the products alone, of contiguous tiles, into memory that is there already."""
+    """Return the matrix products of a step, of contiguous tiles and into allocated memory."""
     tiles, p = (k // patch) ** 2, channels * patch**2
     theta = torch.linalg.qr(torch.randn(p, p)).Q.expand(tiles, p, p)
     data, particles = torch.randn(tiles, p, n), torch.randn(tiles, p, m)
@@ -74,7 +74,7 @@ def bare_products(channels: int, k: int, patch: int, m: int = M, n: int = N) -> 
 
 
 def exact_step(channels: int, k: int, patch: int, m: int = M, n: int = N) -> Callable[[], None]:
-    """Return the exact step with as many dense directions, as the paper's code has them."""
+    """Return the exact step with equally many dense directions, as in the paper's code."""
     d, h = channels * k * k, channels * (k // patch * patch) ** 2
     spec = Spec((d,), (Stage(10**6),), engine=Exact(h))
     return one_step(Flow(spec, [ArrayTarget(torch.randn(d, n))]), m)

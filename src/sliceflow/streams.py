@@ -1,9 +1,9 @@
-"""Data that does not fit in memory, as a target: each batch is read when it is needed, or before.
+"""Data that does not fit in memory, as a target that reads each batch when it is needed.
 
-A batch is rows of many blocks, drawn at random, since neighbours in a file are often alike: one or
-a few rows of each block where rows can be read one by one, and more where a block is read as a
-whole, as in Parquet files; such files should not be sorted. While a step works on its batch, a
-thread reads that of the next one. What a batch holds depends on its key alone.
+A batch is made of random rows from many blocks, since neighbouring rows of a file are often alike.
+Where rows can be read one by one, it has one or a few rows of each block. Where whole blocks are
+read, as in Parquet files, it has more; such files should not be sorted. While a step works on its
+batch, a thread reads the next one. The rows of a batch depend only on its key.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from sliceflow.codec import Codec
 from sliceflow.targets import ArrayTarget, mixed
 
 SPREAD = 64
-"""Blocks that a batch is made of, at least, if there are as many and they are read as a whole."""
+"""Minimum number of blocks in a batch, where whole blocks are read."""
 
 Rows = tuple[np.ndarray, np.ndarray | None]
 """Rows of x, and of y if there is one."""
@@ -34,24 +34,24 @@ class Blocks(Protocol):
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many rows each block has."""
+        """Number of rows in each block."""
 
     @property
     def by_row(self) -> bool:
         """Whether a row can be read without its neighbours."""
 
     def read(self, block: int, rows: np.ndarray) -> Rows:
-        """Return rows of a block, by their numbers in it, which ascend."""
+        """Return rows of a block, by their indices in it, in ascending order."""
 
     def digest(self) -> str:
-        """Return a sum of what tells these data from others."""
+        """Return a checksum that identifies the data."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """Data that `SlicedFlow.fit` reads as it needs it; see `sliceflow.data.stream`.
+    """Data that `SlicedFlow.fit` reads when it needs it; see `sliceflow.data.stream`.
 
-    Its y is left aside if it is not ``conditional``.
+    Without ``conditional``, y is ignored.
     """
 
     blocks: Blocks
@@ -62,7 +62,7 @@ class Stream:
 
     @property
     def n_blocks(self) -> int:
-        """The number of blocks."""
+        """Number of blocks."""
         return len(self.blocks.sizes)
 
     def draw(self, rng: Random, n: int) -> Rows:
@@ -73,7 +73,7 @@ class Stream:
 
 
 def draw(blocks: Blocks, own: np.ndarray, rng: Random, n: int) -> Rows:
-    """Draw n rows from some of the blocks that are ours; if there are fewer, some again."""
+    """Draw n rows from random blocks out of ``own``; if there are fewer, rows repeat."""
     k = n if blocks.by_row else max(SPREAD, math.ceil(n / blocks.sizes[own].mean()))
     k = min(k, len(own))
     chosen = own[np.sort(rng.subset(len(own), k))]
@@ -91,20 +91,20 @@ def draw(blocks: Blocks, own: np.ndarray, rng: Random, n: int) -> Rows:
 
 @dataclass
 class Reader:
-    """A thread that reads ahead, for all shards of a process."""
+    """A thread that reads batches ahead, for all shards of a process."""
 
     waited: float = 0.0
-    """Seconds that a flow had to wait for rows."""
+    """Seconds that the flow has waited for rows."""
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "reader"))
     _begun: dict[object, Future[Tensor]] = field(default_factory=dict)
 
     def begin(self, key: object, read: Callable[[], Tensor]) -> None:
-        """Begin to read what will be asked for."""
+        """Start reading a batch that will be needed."""
         if key not in self._begun:
             self._begun[key] = self._thread.submit(read)
 
     def take(self, key: object, read: Callable[[], Tensor]) -> Tensor:
-        """Return what was read, or is now."""
+        """Return a batch; wait for it, or read it now."""
         self.begin(key, read)
         started = perf_counter()
         rows: Tensor = self._begun.pop(key).result()
@@ -114,22 +114,22 @@ class Reader:
 
 @dataclass(frozen=True, eq=False)
 class StreamTarget:
-    """A shard of data that is read as it is needed.
+    """A shard of data that is read when it is needed.
 
     Parameters
     ----------
     blocks, own
-        The data, and the numbers of the blocks that this shard has.
+        The data, and the indices of the blocks of this shard.
     batch_size
-        How many rows a step sees.
+        Number of rows in each step.
     codec
-        Makes particles of rows.
+        Makes particles from rows.
     reader
-        Reads ahead.
+        Reads batches ahead.
     shares
-        How often each label occurs, if there are labels.
+        Relative frequency of each label, if there are labels.
     device
-        Where particles are.
+        The device of particles.
     """
 
     blocks: Blocks
@@ -141,18 +141,18 @@ class StreamTarget:
     device: torch.device = torch.device("cpu")  # noqa: RUF009 (it does not change)
 
     def part(self, key: Key, ahead: Key | None = None) -> ArrayTarget:
-        """Return a batch, as data that stays in memory; begin to read the one that comes next."""
+        """Return a batch as data in memory, and start reading the next one."""
         z = self.reader.take((id(self), key), lambda: self.draw(key.rng(), self.batch_size))
         if ahead is not None:
             self.reader.begin((id(self), ahead), lambda: self.draw(ahead.rng(), self.batch_size))
         return ArrayTarget(z, None, self.codec.n_pixels)
 
     def batch(self, key: Key, ahead: Key | None = None) -> Tensor:
-        """Return the rows that one step sees; begin to read those of the next."""
+        """Return the rows of one step, and start reading those of the next."""
         return self.part(key, ahead).batch(key)
 
     def draw(self, rng: Random, n: int) -> Tensor:
-        """Draw n rows; each label as often as its share says, as far as it occurs among them."""
+        """Draw n rows, with labels in proportion to their shares, if they occur among the rows."""
         z = self.codec.encode(*draw(self.blocks, self.own, rng, n))
         if self.shares is None:
             return z.to(self.device)
@@ -168,6 +168,6 @@ class StreamTarget:
         return z[:, torch.from_numpy(chosen[mixed(rng, labels[chosen])])].to(self.device)
 
     def digest(self) -> str:
-        """Return a sum of what tells these data from others."""
-        told = f"{self.blocks.digest()} {self.own.tolist()} {self.batch_size}"
-        return hashlib.sha256(told.encode()).hexdigest()
+        """Return a checksum that identifies the data."""
+        content = f"{self.blocks.digest()} {self.own.tolist()} {self.batch_size}"
+        return hashlib.sha256(content.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Pictures of samples: every one is a table of images, (rows, columns, C, h, w), of bytes."""
+"""Pictures of samples. Each is a table of images, (rows, columns, C, h, w), of bytes."""
 
 import math
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from sliceflow._atomic import replacing
 GAP = 2
 """Pixels between images."""
 
-FONT, PAD, LONGEST = 16, 12, 20
-"""The size of names and the pixels around them, and how many characters are shown."""
+FONT, PAD, MAX_NAME = 16, 12, 20
+"""Font size of row names, pixels around them, and maximum number of characters."""
 
 
 def grid(pixels: np.ndarray, columns: int = 16) -> np.ndarray:
-    """Return rows of the images (n, C, h, w); what is left of the last one is white."""
+    """Arrange images (n, C, h, w) in rows; the rest of the last row is white."""
     return _rows(pixels, min(columns, len(pixels)))
 
 
@@ -30,7 +30,7 @@ def _rows(pixels: np.ndarray, columns: int) -> np.ndarray:
 
 
 def class_rows(pixels: np.ndarray, labels: np.ndarray, columns: int = 16) -> np.ndarray:
-    """Return one row for each class, of its first images: as many as all classes have."""
+    """Return one row for each class, of equally many images."""
     rows = [pixels[labels == label][:columns] for label in np.unique(labels)]
     return np.stack([row[: min(map(len, rows))] for row in rows])
 
@@ -38,9 +38,9 @@ def class_rows(pixels: np.ndarray, labels: np.ndarray, columns: int = 16) -> np.
 def named_rows(
     pixels: np.ndarray, labels: np.ndarray, columns: int = 16
 ) -> tuple[np.ndarray, list[str]]:
-    """Return rows of all images, those of a class together, and names: the class of its first row.
+    """Return all images in rows by class, and a name for each row: the class, or empty.
 
-    What is left of the last row of a class is white.
+    Only the first row of a class is named. The rest of its last row is white.
     """
     classes, counts = np.unique(labels, return_counts=True)
     columns = min(columns, counts.max())
@@ -52,12 +52,12 @@ def named_rows(
 
 
 def evolution(frames: Sequence[np.ndarray], rows: int = 8) -> np.ndarray:
-    """Return one row for each of the first images, from left to right in time."""
+    """Return one row for each of the first images, with time from left to right."""
     return np.stack([frame[:rows] for frame in frames], axis=1)
 
 
 def triptych(original: np.ndarray, mask: np.ndarray, samples: np.ndarray) -> np.ndarray:
-    """Return one row for each image: what is observed of it, its samples (n, k, …), itself.
+    """Return one row for each image: its observed part, its samples (n, k, …), the original.
 
     ``mask`` (C, h, w) is true where images are observed; the rest is shown grey.
     """
@@ -66,14 +66,14 @@ def triptych(original: np.ndarray, mask: np.ndarray, samples: np.ndarray) -> np.
 
 
 def neighbours(samples: np.ndarray, nearest: np.ndarray) -> np.ndarray:
-    """Return one row for each sample, and after it its neighbours (n, k, C, h, w) in the data."""
+    """Return one row for each sample, followed by its neighbours (n, k, C, h, w) in the data."""
     return np.concatenate([samples[:, None], nearest], axis=1)
 
 
 def draw(table: np.ndarray, zoom: int = 1, names: Sequence[str] = ()) -> Image.Image:
-    """Return a table of images as one picture, each of its pixels ``zoom`` pixels wide.
+    """Return a table of images as one picture, enlarged by ``zoom``.
 
-    Names of its rows, if there are any, stand to the left of them; long ones are cut.
+    ``names`` of the rows are written to their left; long ones are cut.
     """
     rows, columns, channels, height, width = table.shape
     framed = np.full((rows, columns, channels, height + GAP, width + GAP), 255, np.uint8)
@@ -86,7 +86,7 @@ def draw(table: np.ndarray, zoom: int = 1, names: Sequence[str] = ()) -> Image.I
 
 
 def _with_names(picture: Image.Image, names: Sequence[str], height: int) -> Image.Image:
-    """Return a picture with a name to the left of each row, which is so many pixels high."""
+    """Return a picture with a name to the left of each row of this height."""
     font = ImageFont.load_default(min(FONT, height))
     cut = [_cut(name) for name in names]
     margin = PAD + math.ceil(max(map(font.getlength, cut)))
@@ -100,27 +100,27 @@ def _with_names(picture: Image.Image, names: Sequence[str], height: int) -> Imag
 
 
 def _cut(name: str) -> str:
-    """Return as much of a name as there is room for, of what can be drawn."""
+    """Return a name without unprintable characters, cut to the maximum length."""
     name = "".join(c if c.isprintable() else " " for c in name)
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 3]}..."
 
 
 def save_gif(
     frames: Sequence[np.ndarray], path: str | Path, columns: int = 8, seconds: float = 4.0
 ) -> None:
-    """Save images (n, C, h, w) as they were at several times, as a film that lasts so long."""
+    """Save images (n, C, h, w) at several times as an animation of this duration."""
     save_film([draw(grid(frame, columns), zoom=2) for frame in frames], path, seconds)
 
 
 def save_film(pictures: Sequence[Image.Image], path: str | Path, seconds: float = 4.0) -> None:
-    """Save pictures as a film that lasts so long."""
+    """Save pictures as an animation of this duration."""
     first, *rest = pictures
     pause = 1000 * seconds / len(pictures)
     save_picture(first, path, save_all=True, append_images=rest, duration=pause, loop=0)
 
 
 def save_picture(picture: Image.Image, path: str | Path, **settings: Any) -> None:
-    """Save a picture as the suffix says, whole or not at all."""
+    """Save a picture in the format of the suffix, completely or not at all."""
     kind = Image.registered_extensions()[Path(path).suffix.lower()]
     with replacing(Path(path)) as file:
         picture.save(file, kind, **settings)

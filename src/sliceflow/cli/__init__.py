@@ -13,9 +13,9 @@ from importlib.metadata import version
 
 import yaml
 
-from sliceflow._ending import BROKEN_PIPE, FAILED, INTERRUPTED, end
+from sliceflow._ending import BROKEN_PIPE, FAILED, INTERRUPTED, exit_with
 from sliceflow._interrupts import cleaning_up
-from sliceflow._terminal import say
+from sliceflow._terminal import print_safely
 from sliceflow.cli.options import Bench, Evaluate, Fit, Info, Inpaint, Reproduce, Sample
 from sliceflow.cli.parser import parser_of
 
@@ -32,8 +32,8 @@ COMMANDS = {
 ABOUT = """Sample p(x) and p(x | y) of images and tables, without a network and without training.
 
 Examples:
-  sliceflow fit mnist --condition label --preset quick
-  sliceflow sample runs/mnist --given 7 --out sevens.png
+  sliceflow fit mnist --y label --schedule quick
+  sliceflow sample runs/mnist --y 7 --out sevens.png
   sliceflow evaluate runs/mnist
 """
 
@@ -41,37 +41,29 @@ EXPECTED = (
     *(ValueError, TypeError, OSError, ImportError, FloatingPointError, EOFError),
     *(zipfile.BadZipFile, yaml.YAMLError),
 )
-"""What may go wrong without being a fault of the program."""
+"""Errors that are expected: wrong input, not bugs."""
 
 DEBUG = "SLICEFLOW_DEBUG"
-"""If this is set in the environment, errors come with where they happened."""
+"""Environment variable: if set, errors are raised with their traceback."""
 
-SMALLER = {"fit": "--particles", "sample": "--n", "inpaint": "--most", "evaluate": "--n"}
-"""What decides how much memory a command takes."""
+SMALLER = {"fit": "--n-particles", "sample": "--n", "inpaint": "--max-images", "evaluate": "--n"}
+"""The option that determines how much memory a command takes."""
 
 FIXES = {
-    errno.ENOSPC: ": free some, or write elsewhere",
+    errno.ENOSPC: ": free some space, or write elsewhere",
     errno.ENOENT: ": check the path",
     errno.EEXIST: ": choose another path",
     errno.ENOTDIR: ": choose another path",
     errno.EACCES: ": choose another path",
 }
-FLAGS = {
-    "n_particles": "--particles",
-    "batch_size": "--batch",
-    "random_state": "--seed",
-    "y_type": "--y-type",
-    "amplifier": "--amplifier",
-    "effort": "--effort",
-    "most": "--most",
-    "n": "--n",
-    "size": "--size",
-}
-"""What parameters of the library are called here."""
+"""How to fix errors of the operating system."""
+
+PARAMETERS = {field.name for command in COMMANDS.values() for field in fields(command)}
+"""Options of all commands, most of which have the name of a parameter of the library."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command. What goes wrong ends in one line and an exit code."""
+    """Run a command. Errors end in one line and an exit code."""
     parser = parser_of(COMMANDS, ABOUT, version("sliceflow"))
     settings = parser.parse_args(arguments)
     name = settings.subcommand
@@ -83,28 +75,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with cleaning_up():
             command.run(options)
             print(end="", flush=True)
-    except BrokenPipeError:  # whoever read what is printed has enough
+    except BrokenPipeError:  # the reader of our output has closed it
         raise SystemExit(BROKEN_PIPE) from None
-    except KeyboardInterrupt as error:  # which says so if the state was saved
-        fix = ": add --resume to go on from the last checkpoint" if error.args else ""
-        end(f"sliceflow {name}: interrupted{fix}", INTERRUPTED)
+    except KeyboardInterrupt as error:  # it has arguments if a checkpoint was saved
+        fix = ": add --resume to continue from the last checkpoint" if error.args else ""
+        exit_with(f"sliceflow {name}: interrupted{fix}", INTERRUPTED)
     except EXPECTED as error:
         if os.environ.get(DEBUG):
             raise
-        end(f"sliceflow {name}: {_told(error)}", FAILED)
+        exit_with(f"sliceflow {name}: {_message(error)}", FAILED)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
             raise
         fix = f": pass a smaller {SMALLER[name]}" if name in SMALLER else ""
-        end(f"sliceflow {name}: it does not fit in memory{fix}", FAILED)
+        exit_with(f"sliceflow {name}: not enough memory{fix}", FAILED)
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
-    say(f"warning: {_with_flags(str(message))}", sys.stderr)
+    print_safely(f"warning: {_with_flags(str(message))}", sys.stderr)
 
 
-def _told(error: BaseException) -> str:
-    """Return an error as one line."""
+def _message(error: BaseException) -> str:
+    """Return the message of an error as one line."""
     if isinstance(error, OSError) and error.strerror:
         fix = FIXES.get(error.errno or 0, "")
         return f"{error.filename or ''}: {error.strerror}{fix}".lstrip(": ")
@@ -112,5 +104,10 @@ def _told(error: BaseException) -> str:
 
 
 def _with_flags(message: str) -> str:
-    """Return a message in which parameters are called as their flags."""
-    return re.sub(rf"\b({'|'.join(FLAGS)})=", lambda name: f"{FLAGS[name[1]]} ", message)
+    """Return a message of the library with flags instead of parameters: --n-particles 2."""
+
+    def flag(found: re.Match[str]) -> str:
+        name = found[1]
+        return f"--{name.replace('_', '-')} " if name in PARAMETERS else found[0]
+
+    return re.sub(r"\b(\w+)=", flag, message)

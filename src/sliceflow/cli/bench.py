@@ -1,4 +1,4 @@
-"""`sliceflow bench`: how fast this machine is."""
+"""`sliceflow bench`: measure how fast this machine is."""
 
 import json
 
@@ -7,7 +7,7 @@ from sliceflow.speed import speeds
 
 
 def run(options: Bench) -> None:
-    """Print figures as they are measured."""
+    """Measure, and print each number."""
     figures = {}
     for figure in speeds():
         figures[figure.name] = figure.value

@@ -1,4 +1,4 @@
-"""Models, conditions and samples as a person names them on the command line."""
+"""Models, conditions and samples, as given on the command line and saved to files."""
 
 import hashlib
 import math
@@ -19,68 +19,70 @@ from sliceflow.model import Model, load
 from sliceflow.runs import Run, draw_grid, zoom_of
 from sliceflow.viz import GAP, draw, save_picture, triptych
 
-MOST_PIXELS = 89_478_485
-"""Of a picture: Pillow takes larger ones for an attack."""
+MAX_PIXELS = 89_478_485
+"""Maximum number of pixels of a picture: Pillow refuses larger ones as a possible attack."""
 
-LONGEST, KEPT = 200, 40
-"""Bytes of a folder's name, and characters that are kept of a longer one."""
+MAX_NAME_BYTES, KEPT_CHARACTERS = 200, 40
+"""Maximum length of a folder's name, and how much is kept of a longer one."""
 
 
 def model_file(path: Path) -> Path:
-    """Return the file of a model, given it or the folder of its run."""
+    """Return the file of a model, given the file itself or the folder of a run."""
     if not path.is_dir():
         return path
     run = Run(path)
     if run.model.exists():
         return run.model
     if run.config.exists():
-        run.settings()  # without which it could not go on
-        raise FileNotFoundError(f"the run in {path} has not ended: {run.resume()} goes on with it")
-    raise FileNotFoundError(f"{path} has no model: name the folder of a run, or a model's file")
+        run.settings()  # raises an error if the run cannot be resumed
+        raise FileNotFoundError(f"the run in {path} is not complete: resume it by {run.resume()}")
+    raise FileNotFoundError(
+        f"{path} has no model: pass the folder of a run, or the file of a model"
+    )
 
 
-def opened(path: Path) -> Model:
-    """Return the model of a file, or of the folder of a run."""
+def load_model(path: Path) -> Model:
+    """Load a model from its file, or from the folder of a run."""
     return load(model_file(path))
 
 
-def conditions(model: Model, given: str | None, n: int) -> np.ndarray | None:
-    """Return y for n samples, from what is written for it."""
+def conditions(model: Model, y: str | None, n: int) -> np.ndarray | None:
+    """Return y for n samples, from the value of --y."""
     codec = model.codec
     if codec.condition.mask is not None:
-        raise ValueError("the model fills in what is missing: use sliceflow inpaint")
+        raise ValueError("the model fills in images: use sliceflow inpaint")
     if codec.classes is not None:
-        return _labels(codec.classes, given, n)
+        return _labels(codec.classes, y, n)
     if codec.condition.l:
-        return _columns(codec, given, n)
-    if given is not None:
-        raise ValueError("the model has no condition: leave out --given")
+        return _columns(codec, y, n)
+    if y is not None:
+        raise ValueError("the model is unconditional: leave out --y")
     return None
 
 
-def _labels(classes: np.ndarray, given: str | None, n: int) -> np.ndarray:
-    if given is None:
+def _labels(classes: np.ndarray, y: str | None, n: int) -> np.ndarray:
+    if y is None:
         return np.sort(np.resize(classes, n))
     known = {str(label): label for label in classes}
-    if given not in known:
-        raise ValueError(f"--given {given} is no label of the model: it has {', '.join(known)}")
-    return np.full(n, known[given])
+    if y not in known:
+        raise ValueError(f"--y {y} is not one of the model's labels: it has {', '.join(known)}")
+    return np.full(n, known[y])
 
 
-def _columns(codec: Codec, given: str | None, n: int) -> np.ndarray:
+def _columns(codec: Codec, y: str | None, n: int) -> np.ndarray:
     l = codec.condition.l
     names = ", ".join(codec.names[-l:]) or f"{l} columns"
     try:
-        values = [float(value) for value in (given or "").split(",")]
+        values = [float(value) for value in (y or "").split(",")]
     except ValueError:
         values = []
     if len(values) != l:
-        raise ValueError(f"--given has to have a number for each of {names}: such as --given 1,2.5")
+        raise ValueError(f"pass --y with a number for each of {names}, such as --y 1,2.5")
     return np.tile(values, (n, 1))
 
 
 def as_arrays(x: Any) -> np.ndarray:
-    """Return samples as NumPy arrays, images of values from −1 to 1 as bytes."""
+    """Return samples as NumPy arrays, and images with values from −1 to 1 as bytes."""
     x = torch.as_tensor(x).cpu()
     if x.ndim == 4 and x.dtype != torch.uint8:
         x = to_bytes(x)
@@ -89,29 +91,29 @@ def as_arrays(x: Any) -> np.ndarray:
 
 
 def check_picture(out: Path, model: Model, name: str, n: int, each: int = 1) -> None:
-    """Refuse a picture of n times so many images, if it is larger than programs will open."""
+    """Refuse a picture of n times ``each`` images that programs would refuse to open."""
     if out.suffix.lower() == ".png":
         pixels = each * math.prod((side + GAP) * zoom_of(model.shape) for side in model.shape[1:])
-        if n * pixels > MOST_PIXELS:
+        if n * pixels > MAX_PIXELS:
             raise ValueError(
-                f"{name}={n} is too large for one picture: pass {name}={MOST_PIXELS // pixels} or "
-                "less, or a name that ends in .npz as --out"
+                f"{name}={n} is too large for one picture: pass {name}={MAX_PIXELS // pixels} or "
+                "less, or save arrays instead, as --out samples.npz"
             )
 
 
-def checked_out(out: Path | None, model: Model) -> Path:
-    """Return where samples go, if its suffix says how they can be written."""
+def output_path(out: Path | None, model: Model) -> Path:
+    """Return the path to save samples to, if its suffix is one that fits them."""
     is_images = len(model.shape) == 3
     out = out or Path("samples.png" if is_images else "samples.csv")
     if out.suffix.lower() not in ((".png", ".npz", "") if is_images else (".csv", ".npz")):
-        fits = ".png, .npz or the name of a folder" if is_images else ".csv or .npz"
-        raise ValueError(f"--out {out} does not fit the samples: give {fits}")
+        fits = ".png or .npz, or be a folder" if is_images else ".csv or .npz"
+        raise ValueError(f"--out {out} does not fit the samples: it has to end in {fits}")
     out.parent.mkdir(parents=True, exist_ok=True)
     return out
 
 
 def save_samples(out: Path, model: Model, x: np.ndarray, y: np.ndarray | None) -> None:
-    """Write samples as the name of the file says."""
+    """Save samples in the format that the suffix names."""
     kind = out.suffix.lower()
     if kind == ".npz":
         arrays = {"images" if x.ndim == 4 else "x": x} | ({} if y is None else {"labels": y})
@@ -131,7 +133,7 @@ def _save_table(out: Path, model: Model, x: np.ndarray, y: np.ndarray | None) ->
 
 
 def _save_folder(out: Path, pixels: np.ndarray, y: np.ndarray | None) -> None:
-    """Write each image as a file of its own, in a folder for its label."""
+    """Save each image as a file, in a subfolder for its label."""
     for number, image in enumerate(pixels):
         place = out if y is None else out / folder_name(str(y[number]))
         place.mkdir(parents=True, exist_ok=True)
@@ -141,15 +143,15 @@ def _save_folder(out: Path, pixels: np.ndarray, y: np.ndarray | None) -> None:
 
 
 def folder_name(label: str) -> str:
-    """Return a label as the name of a folder, with a percent-encoding of what is not safe there.
+    """Return a folder name for a label, with unsafe characters percent-encoded.
 
-    Labels come from files, and such a file may be anyone's. Different labels get different names.
+    Labels may come from untrusted files. Different labels get different names.
     """
     name = "".join(c if _is_safe(c) else quote(c, "", errors="surrogatepass") for c in label)
     name = f"%2E{name[1:]}" if name.startswith(".") else name or "%"
-    if len(os.fsencode(name)) > LONGEST:
+    if len(os.fsencode(name)) > MAX_NAME_BYTES:
         digest = hashlib.sha256(name.encode()).hexdigest()
-        return f"{name[:KEPT]}%{digest[:16]}"
+        return f"{name[:KEPT_CHARACTERS]}%{digest[:16]}"
     return name
 
 
@@ -157,23 +159,23 @@ def _is_safe(character: str) -> bool:
     return character.isprintable() and character not in '/\\:*?"<>|%'
 
 
-def filled(model: Model, images: np.ndarray, n: int, seed: int | None) -> np.ndarray:
+def inpaint(model: Model, images: np.ndarray, n: int, seed: int | None) -> np.ndarray:
     """Return n samples for each image: (images, n, C, h, w)."""
     if model.codec.condition.mask is None:
         raise ValueError(
-            "the model does not fill in images: fit one with --condition left, say, first"
+            "the model does not fill in images: fit one with --observed, such as --observed left"
         )
     if images.shape[1:] != model.shape:
         raise ValueError(
-            f"the images have shape {images.shape[1:]} and the model {model.shape}: give such"
+            f"the images have shape {images.shape[1:]}: pass images of shape {model.shape}"
         )
     if not model.codec.x.is_pixels:
-        raise ValueError("the model has images of floats: fill them in from Python, model.inpaint")
+        raise ValueError("the model has images of floats: use model.inpaint in Python")
     return as_arrays(model.inpaint(images, n, seed))
 
 
-def save_filled(out: Path, model: Model, images: np.ndarray, samples: np.ndarray) -> None:
-    """Write what is given of images, their samples, and the images themselves."""
+def save_inpainted(out: Path, model: Model, images: np.ndarray, samples: np.ndarray) -> None:
+    """Save the observed part of images, their samples, and the images themselves."""
     mask = model.codec.condition.mask
     assert mask is not None
     if out.suffix.lower() == ".png":

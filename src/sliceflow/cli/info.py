@@ -1,11 +1,11 @@
-"""`sliceflow info`: what a model or a run is."""
+"""`sliceflow info`: describe a model or a run."""
 
 import json
 from typing import Any
 
 import yaml
 
-from sliceflow._terminal import say
+from sliceflow._terminal import print_safely
 from sliceflow.cli.files import model_file
 from sliceflow.cli.options import Info
 from sliceflow.io import describe
@@ -13,19 +13,19 @@ from sliceflow.runs import Run
 
 
 def run(options: Info) -> None:
-    """Print it."""
-    place = Run(options.path)
-    is_run = place.config.exists()
-    told: dict[str, Any] = {"run": place.settings()} if is_run else {}
-    if is_run and (moments := place.moments()):
-        told["so far"] = moments[-1]
-    if is_run and not place.model.exists():
-        told["to go on"] = place.resume()
+    """Print the description."""
+    folder = Run(options.path)
+    is_run, has_model = folder.config.exists(), folder.model.exists()
+    info: dict[str, Any] = {"run": folder.settings()} if is_run else {}
+    if is_run and (metrics := folder.read_metrics()):
+        info["last metrics"] = metrics[-1]
+    if is_run and not has_model:
+        info["resume with"] = folder.resume()
     card = ""
-    if not is_run or place.model.exists():
-        told["model"], card = describe(model_file(options.path))
+    if not is_run or has_model:
+        info["model"], card = describe(model_file(options.path))
     if options.json:
-        print(json.dumps(told))
+        print(json.dumps(info))
         return
-    told.pop("model", None)
-    say((yaml.safe_dump(told, sort_keys=False) if told else "") + card)
+    info.pop("model", None)
+    print_safely((yaml.safe_dump(info, sort_keys=False) if info else "") + card)

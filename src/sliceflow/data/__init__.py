@@ -1,11 +1,11 @@
-"""Data sets by name, and one's own: folders of images, npz files, and streams of more."""
+"""Data sets by name, and your own data: folders of images, npz files, and streams."""
 
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from sliceflow._reading import check_file, names_beside, near
+from sliceflow._reading import check_file, did_you_mean, sibling_names
 from sliceflow.data.arrays import load_npz
 from sliceflow.data.blocks import FolderBlocks, mapped
 from sliceflow.data.cifar import load_cifar10
@@ -26,7 +26,7 @@ PUBLISHED: dict[str, Callable[[str, Path], Images]] = {
     "cifar10": load_cifar10,
     "celeba": load_celeba,
 }
-"""What loads each of them, by their names without hyphens."""
+"""The function that loads each data set, by its name without hyphens."""
 
 
 def load(
@@ -40,15 +40,15 @@ def load(
     Parameters
     ----------
     name
-        One of `NAMES`, or a path. A folder may have one folder for each class. An npz file holds
-        ``images``, bytes (n, C, h, w), (n, h, w, C) or (n, h, w), and ``labels``, if there are any.
+        One of `NAMES`, or a path. A folder may have a subfolder for each class. An npz file holds
+        ``images``, bytes (n, C, h, w), (n, h, w, C) or (n, h, w), and optionally ``labels``.
     split
         ``"train"`` or ``"test"`` of a data set.
     folder
-        Where data sets are, and where those that are not there are put. By default the
-        environment variable ``SLICEFLOW_DATA``, else ``~/.cache/sliceflow``.
+        Folder for downloaded data sets. By default the environment variable ``SLICEFLOW_DATA``, or
+        ``~/.cache/sliceflow``.
     size
-        Height and width to bring the images of a folder to. By default they stay as they are.
+        Height and width to resize the images of a folder to. By default they are not resized.
     """
     if split not in ("train", "test"):
         raise ValueError(f'split={split!r}: pass "train" or "test"')
@@ -56,7 +56,7 @@ def load(
         raise ValueError(f"the name is empty: pass one of {', '.join(NAMES)}, or a path")
     path, published = Path(name), _published(name)
     if size is not None and (published or (path.exists() and not path.is_dir())):
-        raise ValueError(f"size={size} is for folders of images, and {name} is none: leave it out")
+        raise ValueError(f"size={size} is for folders of images, which {name} is not: leave it out")
     if published:
         return published(split, data_folder(folder))
     if path.is_dir():
@@ -67,7 +67,7 @@ def load(
 
 
 def _published(name: str | Path) -> Callable[[str, Path], Images] | None:
-    """Return what loads a data set of this name, however it is spelt, unless it is a path."""
+    """Return the function that loads a data set, unless the name is a path of yours."""
     plain = re.sub("[-_ ]", "", str(name).lower())
     if str(name) not in NAMES and Path(name).exists():
         return None
@@ -75,14 +75,14 @@ def _published(name: str | Path) -> Callable[[str, Path], Images] | None:
 
 
 def _unknown(name: str | Path) -> Exception:
-    """Return the error for what is no data set, and no path that can be read as one."""
+    """Return the error for a name that is neither a data set nor a path of images."""
     path = Path(name)
     if path.exists() or path.suffix or path.parent != Path():
         check_file(path)
-    meant = near(str(name).lower(), NAMES) or near(str(name), names_beside(path), 0.8)
+    hint = did_you_mean(str(name).lower(), NAMES)
+    hint = hint or did_you_mean(str(name), sibling_names(path), 0.8)
     return FileNotFoundError(
-        f"{name} is neither one of {', '.join(NAMES)} nor the path of a folder or an npz file"
-        f"{meant}"
+        f"{name} is neither one of {', '.join(NAMES)} nor the path of a folder or an npz file{hint}"
     )
 
 
@@ -92,23 +92,23 @@ def stream(
     columns: Sequence[str] = (),
     size: tuple[int, int] | None = None,
 ) -> Stream:
-    """Return data that is read as it is needed, however much there is.
+    """Return data that is read while fitting, so that it may be larger than memory.
 
     Parameters
     ----------
     path
-        A Parquet file, an npy file, an npz file that is not compressed, a tar file of images in the
-        layout of WebDataset, or a folder: of Parquet files, of tar files, or of images.
+        A Parquet file, an npy file, an uncompressed npz file, a tar file of images in the layout of
+        WebDataset, or a folder of Parquet files, of tar files, or of images.
     given, columns
-        Of Parquet files, the columns that are y, and those that are x: by default all others. Of
-        an npz file, the array that is y, by default ``labels``, and that which is x, by default
-        ``images`` or ``x``. Folders of images, and tar files, have the labels that they have.
+        The names of y and of x. In Parquet files these are columns; by default x is all columns
+        that are not y. In npz files they are arrays; by default y is ``labels`` and x is
+        ``images`` or ``x``. Tar files and folders of images come with their labels.
     size
-        Height and width to bring encoded images to. By default they stay as they are.
+        Height and width to resize encoded images to. By default they are not resized.
     """
     found = Stream(_blocks(Path(path), given, columns, size))
     if len(found) == 0:
-        raise ValueError(f"{path} has no rows: give some")
+        raise ValueError(f"{path} has no rows: add some")
     return found
 
 
@@ -122,7 +122,7 @@ def _blocks(path: Path, given: Sequence[str], columns: Sequence[str], size: Size
         return ParquetBlocks(kinds[".parquet"], given, columns, size)
     are_images = path.is_dir() or len(kinds[".tar"]) > 0
     if are_images and (columns or list(given) not in ([], ["label"])):
-        raise ValueError(f"{path} has images and labels, no columns: name none but label")
+        raise ValueError(f"{path} has images and labels but no columns: pass only label as y")
     if kinds[".tar"]:
         return TarBlocks(kinds[".tar"], size)
     if path.is_dir():
@@ -132,5 +132,5 @@ def _blocks(path: Path, given: Sequence[str], columns: Sequence[str], size: Size
     if path.exists() or path.suffix:
         check_file(path)
     raise FileNotFoundError(
-        f"{path} is neither a folder nor a Parquet, npy, npz or tar file: name one of these"
+        f"{path} is neither a folder nor a Parquet, npy, npz or tar file: pass one of these"
     )

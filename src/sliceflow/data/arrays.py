@@ -1,4 +1,4 @@
-"""Arrays in npy and npz files: what they are is known by their headers, before they are read."""
+"""Arrays in npy and npz files. Their headers are checked before any data is read."""
 
 import math
 import struct
@@ -13,12 +13,12 @@ from sliceflow._reading import FileError, check_file, reading
 from sliceflow.data.images import Images
 
 NUMBERS, LABELS = "buif", "buifUS"
-"""The kinds of numbers, and those of labels."""
+"""NumPy kinds of numbers, and of labels."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """What an array in a file is: its bytes, and where they begin if they are not compressed."""
+    """The header of an array in a file, its bytes, and their offset if they are not compressed."""
 
     name: str
     shape: tuple[int, ...]
@@ -28,16 +28,16 @@ class Header:
     start: int | None
 
     def check(self, path: Path, kinds: str) -> None:
-        """Refuse an array of other kinds, or of which a part is missing."""
+        """Refuse an array of another kind, or an incomplete one."""
         if self.dtype.kind not in kinds:
             wanted = "numbers" if kinds == NUMBERS else "numbers or strings"
             raise FileError(f"{path} has {self.name} of dtype {self.dtype}: save {wanted}")
         if math.prod(self.shape) * self.dtype.itemsize != self.size:
-            raise FileError(f"{path} has {self.name} only in part: save it again")
+            raise FileError(f"{path} has {self.name} that is incomplete: save it again")
 
 
 def headers(path: Path) -> dict[str, Header]:
-    """Return what an npz file holds, by name, or an npy file, whose array has the name x."""
+    """Return the headers of all arrays in an npz file; the array of an npy file is called x."""
     if path.suffix.lower() == ".npy":
         with reading(path, "npy file"), check_file(path).open("rb") as file:
             return {"x": _header(file, "x", path.stat().st_size, 0)}
@@ -58,28 +58,29 @@ def _part(path: Path, archive: ZipFile, name: str, part: ZipInfo) -> Header:
 
 
 def _header(file: IO[bytes], name: str, size: int, start: int | None) -> Header:
-    """Read the header of an array, of a file of so many bytes which begins somewhere."""
+    """Read the header of an array in a file of ``size`` bytes that begins at ``start``."""
     is_first = np.lib.format.read_magic(file) == (1, 0)
     read = np.lib.format.read_array_header_1_0 if is_first else np.lib.format.read_array_header_2_0
     shape, is_fortran, dtype = read(file)
-    begun = file.tell()
+    offset = file.tell()
     order: Literal["C", "F"] = "F" if is_fortran else "C"
-    return Header(name, shape, dtype, order, size - begun, None if start is None else start + begun)
+    start = None if start is None else start + offset
+    return Header(name, shape, dtype, order, size - offset, start)
 
 
 def check_finite(path: Path, values: np.ndarray | None) -> None:
-    """Refuse rows that a file has no values for."""
+    """Refuse NaN and infinity."""
     if values is not None and values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise FileError(f"{path} has NaN or infinity: fill in what is missing, or drop these rows")
+        raise FileError(f"{path} has NaN or infinity: fill in missing values, or drop their rows")
 
 
 def load_npz(path: Path) -> Images:
-    """Return the images of an npz file, and their labels, if it has some."""
+    """Return the images of an npz file, and their labels if it has any."""
     known = headers(path)
     if "images" not in known:
-        raise FileError(f"{path} holds {', '.join(known)}: name the array of images 'images'")
+        raise FileError(f"{path} holds {', '.join(known)}: call the array of images 'images'")
     _check_images(path, known)
-    with reading(path, "npz file"), np.load(path) as file:  # which reads no pickles
+    with reading(path, "npz file"), np.load(path) as file:  # does not load pickles by default
         images, labels = file["images"], file.get("labels")
     if images.ndim == 3:
         images = images[:, None]
@@ -94,7 +95,7 @@ def load_npz(path: Path) -> Images:
 
 
 def _check_images(path: Path, known: dict[str, Header]) -> None:
-    """Refuse what are no images, and labels that are not theirs."""
+    """Refuse arrays that are not images, and labels that do not match them."""
     images, labels = known["images"], known.get("labels")
     if images.dtype != np.uint8 or len(images.shape) not in (3, 4):
         raise FileError(

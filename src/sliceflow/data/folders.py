@@ -1,4 +1,4 @@
-"""Folders of image files: any, and CelebA's aligned faces."""
+"""Folders of image files: your own, and CelebA's aligned faces."""
 
 import io
 import os
@@ -15,18 +15,18 @@ from sliceflow.data.images import Images
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp"}
 CELEBA_SPLITS = {"train": range(1, 162_771), "test": range(182_638, 202_600)}
-"""Ids of the publisher's partition; those between are for validation."""
+"""Ids of the official split; those in between are for validation."""
 
 Size = tuple[int, int]
 """Height and width."""
 
-MOST_PIXELS = 2**26
-"""Of one image: a small file can have far more, and would fill the memory."""
+MAX_PIXELS = 2**26
+"""Maximum number of pixels of one image: a small file could decode to far more."""
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """An image file inside another file, and what it is called there."""
+    """The bytes of an image file inside another file, and its name there."""
 
     name: str
     data: bytes
@@ -36,9 +36,9 @@ class Encoded:
 
 
 def load_folder(folder: Path, size: Size | None = None) -> Images:
-    """Return all images of a folder, in the order of their names.
+    """Return all images of a folder, sorted by name.
 
-    Folders in it are classes. Images are brought to this size, else they must all have the same.
+    Subfolders are classes. Images are resized to ``size``; without it they must have equal sizes.
     """
     paths, names = image_paths(folder)
     if names is None:
@@ -48,17 +48,17 @@ def load_folder(folder: Path, size: Size | None = None) -> Images:
 
 
 def _check_size(size: Size) -> None:
-    """Refuse a size that images cannot be brought to."""
+    """Refuse a size that images cannot be resized to."""
     height, width = size
-    if min(size) < 1 or height * width > MOST_PIXELS:
+    if min(size) < 1 or height * width > MAX_PIXELS:
         raise ValueError(
             f"size={height}x{width}: pass a height and a width of 1 or more, and at most "
-            f"{MOST_PIXELS:,} pixels"
+            f"{MAX_PIXELS:,} pixels"
         )
 
 
 def image_paths(folder: Path) -> tuple[list[Path], np.ndarray | None]:
-    """Return the images of a folder, and the names of their classes, if each has one."""
+    """Return the images of a folder, and their class names if all are in subfolders."""
     paths = sorted(path for path in _files(folder) if path.suffix.lower() in SUFFIXES)
     if not paths:
         raise FileNotFoundError(f"{folder} has no images ({', '.join(sorted(SUFFIXES))})")
@@ -67,26 +67,26 @@ def image_paths(folder: Path) -> tuple[list[Path], np.ndarray | None]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield all files in a folder and in those below it, which all have to be readable."""
+    """Yield all files in a folder and its subfolders, which all have to be readable."""
 
-    def refuse(error: OSError) -> None:
+    def fail(error: OSError) -> None:
         raise error
 
-    for place, _, names in os.walk(folder, onerror=refuse):
-        yield from (Path(place, name) for name in names)
+    for parent, _, names in os.walk(folder, onerror=fail):
+        yield from (Path(parent, name) for name in names)
 
 
 def decoded(files: Sequence[Path | Encoded], size: Size | None) -> np.ndarray:
-    """Return images as one array (n, C, h, w), in colour if one of them is."""
+    """Return images as one array (n, C, h, w), in colour if any of them is."""
     if size is not None:
         _check_size(size)
     return _stack(files, [_read(file, size) for file in files])
 
 
 def load_celeba(split: str, folder: Path) -> Images:
-    """Return the faces of a split, 64×64, from the images in ``celeba`` that have its ids.
+    """Return the faces of a split, 64×64, from images in the folder ``celeba``.
 
-    The middle of each, 140×140 of 178×218 pixels or the same part of other sizes, is kept.
+    The central 140×140 of 178×218 pixels are kept, or the same part of other sizes.
     """
     paths = (folder / "celeba").rglob("*.jpg")
     ids = {int(path.stem): path for path in paths if path.stem.isdecimal()}
@@ -101,25 +101,25 @@ def load_celeba(split: str, folder: Path) -> Images:
 
 
 def read_image(file: Path | Encoded) -> Image.Image:
-    """Return a grey or an RGB image, turned as its camera says; of a film, the first picture."""
+    """Return a grey or RGB image, rotated as its EXIF data says; of an animation, frame 1."""
     source = io.BytesIO(file.data) if isinstance(file, Encoded) else check_file(file)
     with reading(file, "image"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # such as of tags that no one needs
+        warnings.simplefilter("ignore")  # about metadata that is not used
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         try:
             with Image.open(source) as image:
-                if image.width * image.height > MOST_PIXELS:
+                if image.width * image.height > MAX_PIXELS:
                     raise Image.DecompressionBombError
                 return _of_bytes(ImageOps.exif_transpose(image))
         except (Image.DecompressionBombError, Image.DecompressionBombWarning):
             raise FileError(
-                f"{file} has more than {MOST_PIXELS:,} pixels: make it smaller"
+                f"{file} has more than {MAX_PIXELS:,} pixels: make it smaller"
             ) from None
 
 
 def _of_bytes(image: Image.Image) -> Image.Image:
-    """Return an image in grey or RGB, of bytes, on white where it is transparent."""
-    if image.mode.startswith("I"):  # 16 bits, of which the upper eight are kept
+    """Return a grey or RGB image of bytes, on white where it is transparent."""
+    if image.mode.startswith("I"):  # 16 bits: keep the upper eight
         return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
     mode = "L" if image.mode in ("1", "L", "LA") else "RGB"
     if image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info:
@@ -145,14 +145,14 @@ def _resized(image: Image.Image, size: Size) -> Image.Image:
 
 
 def _stack(files: Sequence[Path | Encoded], images: list[np.ndarray]) -> np.ndarray:
-    """Return images (h, w) or (h, w, 3) as one array (n, C, h, w), in colour if one of them is."""
+    """Return images (h, w) or (h, w, 3) as one array (n, C, h, w), in colour if any of them is."""
     if any(image.ndim == 3 for image in images):
         images = [image if image.ndim == 3 else np.stack([image] * 3, axis=2) for image in images]
     for file, image in zip(files, images, strict=True):
         if image.shape != images[0].shape:
             raise ValueError(
                 f"{file} has shape {image.shape} and {files[0]} {images[0].shape}: "
-                "give the size that all are to be brought to, or make them alike"
+                "pass a size to resize all images to, or make them equally large"
             )
     rows = np.stack(images)
     return rows[:, None] if rows.ndim == 3 else np.ascontiguousarray(rows.transpose(0, 3, 1, 2))

@@ -34,7 +34,7 @@ CLASSES = {
 
 
 def load_idx(name: str, split: str, folder: Path) -> Images:
-    """Return a split of ``mnist`` or ``fashion-mnist``, in a folder of that name."""
+    """Return a split of ``mnist`` or ``fashion-mnist``, from the subfolder of that name."""
     images, labels = (
         read_idx(_path(name, f"{FILES[split]}-{part}-ubyte", folder / name))
         for part in ("images-idx3", "labels-idx1")
@@ -49,12 +49,14 @@ def _path(name: str, file: str, folder: Path) -> Path:
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """Return the bytes of an idx file, in the shape that it says."""
+    """Return the bytes of an idx file, in the shape given by its header."""
     with reading(path, "idx file"):
         content = check_file(path).read_bytes()
         content = gzip.decompress(content) if path.suffix == ".gz" else content
     ndim = content[3] if content[:3] == b"\0\0\x08" else 0
     shape = tuple(np.frombuffer(content, ">i4", ndim, offset=4)) if ndim else ()
     if not shape or len(content) != 4 + 4 * ndim + np.prod(shape):
-        raise ValueError(f"{path} is not a complete idx file of bytes: delete it to fetch it anew")
+        raise ValueError(
+            f"{path} is not a complete idx file of bytes: delete it to download it again"
+        )
     return np.frombuffer(content, np.uint8, offset=4 + 4 * ndim).reshape(shape)

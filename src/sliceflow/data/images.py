@@ -1,4 +1,4 @@
-"""Images as they are stored: bytes, with labels if there are any."""
+"""Images of bytes, with optional labels."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -28,7 +28,7 @@ class Images:
         return channels, height, width
 
     def with_flips(self) -> Self:
-        """Return these images and, after them, their mirror images, left and right exchanged."""
+        """Return these images, followed by their mirror images (left and right swapped)."""
         labels = None if self.labels is None else np.tile(self.labels, 2)
         return replace(
             self, pixels=np.concatenate([self.pixels, self.pixels[..., ::-1]]), labels=labels

@@ -1,4 +1,4 @@
-"""Parquet files, in blocks: their row groups. Needs pyarrow."""
+"""Parquet files. Their row groups are the blocks. Needs pyarrow."""
 
 import hashlib
 from collections.abc import Sequence
@@ -29,12 +29,12 @@ class ParquetBlocks:
     paths
         The files.
     given
-        The columns that are y: one of labels, or some of numbers.
+        The columns of y: one of labels, or any number of numeric ones.
     columns
-        Those that are x: numbers, or one of images, encoded or as tensors of bytes. By default all
-        but those of y.
+        The columns of x: numeric ones, or one of images, encoded or as tensors of bytes. By default
+        all that are not in y.
     size
-        Height and width to bring encoded images to.
+        Height and width to resize encoded images to.
     """
 
     paths: Sequence[Path]
@@ -87,7 +87,7 @@ class ParquetBlocks:
         return list(self.columns) or [name for name in names if name not in self.given]
 
     def _array(self, path: Path, names: Sequence[str], table: Any, kinds: str) -> np.ndarray:
-        """Return one column of images or labels, (n, …), or some of numbers, (n, d)."""
+        """Return one column of images or labels, (n, …), or numeric columns, (n, d)."""
         first = table[names[0]]
         if isinstance(first.type, pa.FixedShapeTensorType):
             tensors: np.ndarray = first.combine_chunks().to_numpy_ndarray()
@@ -102,7 +102,7 @@ class ParquetBlocks:
         return arrays[0] if len(arrays) == 1 else np.stack(arrays, axis=1)
 
     def _column(self, path: Path, name: str, column: Any, kinds: str) -> np.ndarray:
-        """Return a column of numbers, or of words if these are labels."""
+        """Return a column of numbers, or of strings if they may be labels."""
         values = np.asarray(column.to_numpy())
         if values.dtype.kind == "O" and kinds == LABELS:
             values = values.astype(str)
@@ -115,7 +115,7 @@ class ParquetBlocks:
         return values
 
     def digest(self) -> str:
-        """Return a sum of the files' metadata."""
-        told = [(path.name, path.stat().st_size) for path in self.paths]
-        named = (told, self._columns, list(self.given), self.size, self.sizes.tolist())
+        """Return a checksum of the files' metadata."""
+        files = [(path.name, path.stat().st_size) for path in self.paths]
+        named = (files, self._columns, list(self.given), self.size, self.sizes.tolist())
         return hashlib.sha256(repr(named).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Tables: CSV files with a line of names, whose columns are numbers or words."""
+"""Tables: CSV files with a header line. Columns are numbers or words."""
 
 import csv
 import io
@@ -19,20 +19,20 @@ from sliceflow._reading import FileError, check_file
 SEPARATORS = ",;\t|"
 
 MISSING = {"", "na", "n/a", "#n/a", "nan", "null"}
-"""What is written, in any case, where there is no value."""
+"""Words for a missing value, in lower or upper case."""
 
 HEAD = 2**16
-"""Characters from which the separator is found."""
+"""Number of characters used to find the separator."""
 
 CHUNK = 2**14
-"""Rows that are read before they are packed."""
+"""Number of rows that are converted to columns at a time, to save memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns by name, (n,) each, as the text that a file has, and the line of each row.
+    """Columns by name, (n,) each, as the text of a file, and the line number of each row.
 
-    A column is understood when it is asked for: one that nobody uses may hold anything.
+    A column is parsed when it is used: unused columns may hold anything.
     """
 
     path: Path
@@ -45,20 +45,22 @@ class Table:
     def column(self, name: str) -> np.ndarray:
         """Return one column, as integers, floats or strings."""
         words = self._present(name)
-        is_code = any(re.fullmatch(r"0\d+", word) for word in words)  # such as 00501
+        is_code = any(re.fullmatch(r"0\d+", word) for word in words)  # such as the code 00501
         return np.array(words) if is_code else _typed(words)
 
     def numeric(self) -> list[str]:
-        """Return the names of columns of numbers, some of which may be missing."""
+        """Return the names of numeric columns, which may have missing values."""
         return [name for name in self.columns if self._is_numeric(name)]
 
     def numbers(self, names: Sequence[str]) -> np.ndarray:
-        """Return columns of numbers, (n, d): integers if all of them are, else floats."""
+        """Return numeric columns, (n, d): integers if all values are integers, else floats."""
         return np.stack([self._numbers(name) for name in names], axis=1)
 
     def _words(self, name: str) -> list[str]:
         if not name:
-            raise ValueError(f"{self.path} has a column without a name: name it, or choose others")
+            raise ValueError(
+                f"{self.path} has a column without a name: add one, or choose other columns"
+            )
         if name not in self.columns:
             known = ", ".join(self.columns)
             raise ValueError(f"{self.path} has no column {name!r}: it has {known}")
@@ -66,7 +68,7 @@ class Table:
         return [word.strip() for word in words]
 
     def _present(self, name: str) -> list[str]:
-        """Return the words of a column in which no value is missing."""
+        """Return the words of a column, which may have no missing values."""
         words = self._words(name)
         for row, word in enumerate(words):
             if is_missing(word):
@@ -78,14 +80,14 @@ class Table:
         return len(words) > 0 and _typed(words).dtype.kind != "U"
 
     def _numbers(self, name: str) -> np.ndarray:
-        """Return a column of numbers, if floats hold them exactly."""
+        """Return a column of numbers that floats can represent exactly."""
         column = _typed(self._present(name))
         if column.dtype.kind == "U" or not (np.abs(column.astype(float)) < EXACT).all():
             self._check_numbers(name)
         return column
 
     def _check_numbers(self, name: str) -> None:
-        """Say what is wrong with a column that should be numbers, if anything is."""
+        """Raise an error if a column does not hold such numbers."""
         words = self._words(name)
         faults = {row: fault for row, word in enumerate(words) if (fault := _fault(word))}
         for row, fault in faults.items():
@@ -93,8 +95,8 @@ class Table:
                 self._refuse(name, row, f"{_short(words[row])!r}", fault)
         if faults:
             raise ValueError(
-                f"{self.path}: column {name!r} is words, not numbers: leave it out, or condition "
-                "on it alone"
+                f"{self.path}: column {name!r} is words, not numbers: leave it out, or use it "
+                "alone as y"
             )
 
     def _refuse(self, name: str, row: int, what: str, fix: str) -> None:
@@ -104,18 +106,18 @@ class Table:
         )
 
 
-WORD = "give a number"
+WORD = "write a number"
 
 
 def _fault(word: str) -> str | None:
-    """Return how to mend a word that is no number, or one that floats do not hold."""
+    """Return how to fix a word that is not a number, or not one that floats can represent."""
     if re.fullmatch(r"[+-]?\d+", word):
         is_exact = len(word) < 20 and abs(int(word)) <= EXACT
-        return None if is_exact else "give whole numbers up to 2**53, or write it as 1e20"
+        return None if is_exact else "use integers up to 2**53, or write it as 1e20"
     if re.fullmatch(r"[+-]?\d+,\d+", word):
         return "write it without a comma"
     try:
-        return None if math.isfinite(float(word)) else "give a finite number"
+        return None if math.isfinite(float(word)) else "write a finite number"
     except ValueError:
         return WORD
 
@@ -125,13 +127,13 @@ def _short(word: str) -> str:
 
 
 def is_missing(word: str) -> bool:
-    """Return whether a word stands for no value."""
+    """Return whether a word stands for a missing value."""
     return len(word) < 5 and word.lower() in MISSING
 
 
 def _typed(words: list[str]) -> np.ndarray:
     """Return integers if all words are, else floats if all are numbers, else strings."""
-    if any("_" in word for word in words):  # which Python reads as digits
+    if any("_" in word for word in words):  # Python would ignore underscores in numbers
         return np.array(words)
     try:
         return np.array([int(word) for word in words], np.int64)
@@ -146,12 +148,12 @@ def _typed(words: list[str]) -> np.ndarray:
 
 
 def is_csv(path: str | Path) -> bool:
-    """Return whether a path is that of a CSV file."""
+    """Return whether a path is of a CSV file."""
     return Path(path).suffix.lower() == ".csv"
 
 
 def load_csv(path: Path) -> Table:
-    """Read a CSV file whose first line names its columns."""
+    """Read a CSV file with a header line."""
     try:
         with check_file(path).open(newline="", encoding="utf-8-sig") as file:
             lines = csv.reader(file, delimiter=_separator(path, file), strict=True)
@@ -160,22 +162,22 @@ def load_csv(path: Path) -> Table:
     except (UnicodeDecodeError, csv.Error) as error:
         raise FileError(f"{path} is not a CSV file in UTF-8 ({error}): save it as one") from error
     if not columns:
-        raise ValueError(f"{path} has no rows: give a line of names, and a line for each row")
+        raise ValueError(f"{path} has no rows: write a header line, and a line for each row")
     return Table(path, dict(zip(names, columns, strict=True)), numbers)
 
 
 def _separator(path: Path, file: TextIO) -> str:
-    """Return the separator that cuts the first lines most alike, and into most values."""
+    """Return the separator that splits the first lines most consistently, and into most values."""
     head = file.read(HEAD)
     file.seek(0)
     if "\0" in head:
         raise FileError(f"{path} is not text: save it as a CSV file in UTF-8")
-    found = {mark: _cut(head, mark) for mark in SEPARATORS}
+    found = {mark: _consistency(head, mark) for mark in SEPARATORS}
     return max(SEPARATORS, key=lambda mark: found[mark])
 
 
-def _cut(head: str, separator: str) -> tuple[int, int]:
-    """Return how many lines have as many values as the first, if it has some, and how many."""
+def _consistency(head: str, separator: str) -> tuple[int, int]:
+    """Return the number of lines with as many values as the first line, and of its values."""
     rows = list(csv.reader(head.splitlines()[:20], delimiter=separator))
     n = len(rows[0]) if rows else 0
     return (sum(len(row) == n for row in rows), n) if n > 1 else (0, 0)
@@ -185,8 +187,8 @@ def _names(path: Path, lines: Iterator[list[str]]) -> list[str]:
     names = [name.strip() for name in next(lines, [])]
     if names and not any(_fault(name) for name in names):
         raise ValueError(
-            f"{path} has only numbers in its first line: add a line of names above it, or begin "
-            "each name with a letter"
+            f"{path} has only numbers in its first line: add a header line with the names of "
+            "columns, or begin each name with a letter"
         )
     if len(set(names)) < len(names):
         raise ValueError(f"{path} has two columns of the same name: rename one of {names}")
@@ -194,19 +196,19 @@ def _names(path: Path, lines: Iterator[list[str]]) -> list[str]:
 
 
 def _rows(path: Path, lines: Any, n: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of each line, and its values, of which there are n."""
+    """Yield the number of each line, and its n values."""
     for row in lines:
         if row and len(row) != n:
             raise ValueError(
-                f"line {lines.line_num} of {path} has {len(row)} values and its first line "
-                f"{n} names: mend that line"
+                f"line {lines.line_num} of {path} has {len(row)} values, and the header has {n} "
+                "names: fix that line"
             )
         if row:
             yield lines.line_num, row
 
 
 def _packed(rows: Iterator[tuple[int, list[str]]]) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return the columns of rows, which take less memory than the rows, and the rows' lines."""
+    """Return the columns of rows, which take less memory than rows, and the line numbers."""
     parts, lines, text = [], [np.zeros(0, int)], np.dtypes.StringDType()
     while chunk := list(islice(rows, CHUNK)):
         lines.append(np.array([line for line, _ in chunk]))
@@ -217,10 +219,10 @@ def _packed(rows: Iterator[tuple[int, list[str]]]) -> tuple[list[np.ndarray], np
 
 
 def save_csv(path: Path, names: Sequence[str], columns: Sequence[np.ndarray]) -> None:
-    """Write columns, (n,) each, under their names."""
+    """Save columns, (n,) each, with a header line."""
     with replacing(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(text)
         writer.writerow(names)
         writer.writerows(zip(*columns, strict=True))
-        text.detach()  # writes what is left, and leaves the file open
+        text.detach()  # flushes, and leaves the file open

@@ -1,7 +1,7 @@
-"""Tar files of samples (the layout of WebDataset), in blocks of neighbours.
+"""Tar files of samples, in the layout of WebDataset.
 
-A sample is the files of one name: ``0001.png`` is its image, and ``0001.cls`` its class, as text.
-Where each of them begins is looked up once; then they are read without the others.
+A sample is all files of one name: ``0001.png`` is its image, and ``0001.cls`` its class, as text.
+The offsets of all files are looked up once, so that each can be read without the others.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from sliceflow.data.folders import SUFFIXES, Encoded, Size, decoded
 
 
 class Sample(NamedTuple):
-    """Where an image and its label are: the number of the tar file, offset and size of each."""
+    """Position of an image and its label: number of the tar file, offset and size of each."""
 
     name: str
     tar: int
@@ -30,7 +30,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TarBlocks:
-    """Images in tar files, and labels beside them, if there are any."""
+    """Images in tar files, with labels if there are any."""
 
     paths: Sequence[Path]
     size: Size | None = None
@@ -39,14 +39,14 @@ class TarBlocks:
     @cached_property
     def _samples(self) -> list[Sample]:
         found = [s for number, path in enumerate(self.paths) for s in _index(number, path)]
-        bare = [sample for sample in found if sample.label is None]
-        if bare and len(bare) < len(found):
-            raise FileError(f"{self._name(bare[0])} has no label: give it one, in a file .cls")
+        unlabelled = [sample for sample in found if sample.label is None]
+        if unlabelled and len(unlabelled) < len(found):
+            raise FileError(f"{self._name(unlabelled[0])} has no label: add a .cls file with one")
         return found
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """How many rows each block has."""
+        """Number of rows in each block."""
         return even_sizes(len(self._samples))
 
     def read(self, block: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -70,20 +70,20 @@ class TarBlocks:
             return file.read(size)
 
     def digest(self) -> str:
-        """Return a sum of names and sizes."""
-        told = [(path.name, path.stat().st_size) for path in self.paths]
-        return hashlib.sha256(repr((told, self.size)).encode()).hexdigest()
+        """Return a checksum of names and sizes."""
+        files = [(path.name, path.stat().st_size) for path in self.paths]
+        return hashlib.sha256(repr((files, self.size)).encode()).hexdigest()
 
 
 def _index(number: int, path: Path) -> list[Sample]:
-    """Return the samples of a tar file, in their order."""
+    """Return the samples of a tar file, in order."""
     images, labels = {}, {}
     with reading(path, "plain tar file"), tarfile.open(check_file(path), "r:") as tar:
         for member in filter(tarfile.TarInfo.isfile, tar):
             name, dot, suffix = member.name.rpartition(".")
-            place = (member.offset_data, member.size)
+            position = (member.offset_data, member.size)
             if dot + suffix.lower() in SUFFIXES:
-                images[name] = member.name, place
+                images[name] = member.name, position
             elif suffix.lower() == "cls":
-                labels[name] = place
-    return [Sample(file, number, place, labels.get(n)) for n, (file, place) in images.items()]
+                labels[name] = position
+    return [Sample(file, number, position, labels.get(n)) for n, (file, position) in images.items()]

@@ -1,4 +1,4 @@
-"""Distances between samples, and what samples are like."""
+"""Metrics: distances between samples and data, and a classifier to judge samples."""
 
 from sliceflow.metrics.classifier import Classifier
 from sliceflow.metrics.frechet import Statistics, frechet_distance, kernel_distance

@@ -1,4 +1,4 @@
-"""A small network that tells classes apart: not part of the model, but a judge of it."""
+"""A small classifier to judge samples. It is not part of any model."""
 
 from typing import Self
 
@@ -17,9 +17,9 @@ class Classifier:
     Parameters
     ----------
     epochs
-        How often it sees the data.
+        Number of passes over the data.
     seed
-        The seed of its weights and of the order of the data.
+        Seed of its weights and of the order of the data.
     """
 
     def __init__(self, epochs: int = 3, seed: int = 0) -> None:

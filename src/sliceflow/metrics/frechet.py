@@ -1,4 +1,4 @@
-"""Distances between two sets of images by their features: FID and KID."""
+"""Distances between the features of two sets of images: FID and KID."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -10,7 +10,7 @@ import numpy as np
 class Statistics:
     """The mean (d,) and covariance (d, d) of features, in float64.
 
-    If they are fewer than d, also their rows X, centred and scaled so that XᵀX is the covariance.
+    With fewer than d rows, also the rows X, centred and scaled so that XᵀX is the covariance.
     """
 
     mean: np.ndarray
@@ -36,9 +36,9 @@ class Statistics:
 
 
 def frechet_distance(a: Statistics, b: Statistics) -> float:
-    """Return ‖μ_a − μ_b‖² + tr(Σ_a + Σ_b − 2 (Σ_a Σ_b)^½): FID, if these are of such features."""
+    """Return ‖μ_a − μ_b‖² + tr(Σ_a + Σ_b − 2 (Σ_a Σ_b)^½): FID, for Inception features."""
     root = a.root()
-    # Σ_a Σ_b has the eigenvalues of this symmetric matrix, and these are well behaved.
+    # This symmetric matrix has the eigenvalues of Σ_a Σ_b, and is better conditioned.
     product = np.linalg.eigvalsh(root @ b.covariance @ root.T)
     traces = np.trace(a.covariance) + np.trace(b.covariance)
     shift = np.square(a.mean - b.mean).sum()
@@ -50,7 +50,7 @@ def kernel_distance(
 ) -> float:
     """Return KID of features (n, d): the mean over random subsets of an unbiased MMD².
 
-    The kernel is (xᵀy/d + 1)³. Unlike FID, its mean does not depend on how many rows there are.
+    The kernel is (xᵀy/d + 1)³. Unlike for FID, its expectation does not depend on n.
     """
     rng, m = np.random.default_rng(seed), min(size, len(x), len(y))
     values = []

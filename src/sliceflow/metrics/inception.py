@@ -1,4 +1,4 @@
-"""Features of images by the Inception network of 2015-12-05, which FID and KID are defined with."""
+"""Features of the Inception network of 2015-12-05, by which FID and KID are defined."""
 
 import hashlib
 import importlib
@@ -29,21 +29,21 @@ NETWORK = Packaged(
 
 SIDE = 299
 BATCH = 10
-"""Images at a time: more are no faster on a CPU, and the last batch is filled up."""
+"""Batch size: larger ones are no faster on a CPU. The last batch is padded."""
 
-REPORTS = "openvino_telemetry"
-"""The package by which OpenVINO tells its makers what is done with it."""
+TELEMETRY = "openvino_telemetry"
+"""The package that sends OpenVINO's usage statistics to its developers."""
 
 
 def weights(folder: str | Path | None = None) -> Path:
-    """Return the path of the network in a data folder, fetched if it is not there."""
+    """Return the path of the network in a data folder, after downloading it if it is missing."""
     return NETWORK.fetch(data_folder(folder) / "inception" / "inception_pool3.pt")
 
 
 def resize_matrix(n: int) -> Tensor:
     """Return the matrix (299, n) that resizes a line of n pixels as TensorFlow 1 did.
 
-    Bilinear, with the first pixel at the first pixel: FID was defined with it, and other ways of
+    It is bilinear, with the first pixels aligned. FID was defined with it, and other ways of
     resizing give other values.
     """
     position = torch.arange(SIDE, dtype=torch.float64) * (n / SIDE)
@@ -59,11 +59,11 @@ class Inception:
     Parameters
     ----------
     path
-        The network as TorchScript. By default it is in the data folder, or fetched once.
+        The network as TorchScript. By default the one in the data folder, downloaded once.
     fast
-        By OpenVINO (``pip install openvino``), in bfloat16 where the CPU has it in
-        hardware: there about ten times as fast as by PyTorch, elsewhere three times.
-        docs/results.md has how much bfloat16 changes features and FID.
+        Use OpenVINO (``pip install openvino``). With bfloat16 hardware it uses bfloat16 and is
+        about ten times as fast as PyTorch, elsewhere three times. docs/results.md tells how much
+        bfloat16 changes features and FID.
 
     Attributes
     ----------
@@ -72,7 +72,9 @@ class Inception:
     """
 
     def __init__(self, path: str | Path | None = None, *, fast: bool = False) -> None:
-        with warnings.catch_warnings():  # TorchScript is deprecated, and what the network is in
+        with (
+            warnings.catch_warnings()
+        ):  # TorchScript is deprecated, but is the format of the network
             warnings.simplefilter("ignore", DeprecationWarning)
             network = torch.jit.load(str(path or weights()), map_location="cpu").eval()  # type: ignore[no-untyped-call]
         self.precision, self._run = _openvino(network) if fast else ("float32", _torch(network))
@@ -81,8 +83,8 @@ class Inception:
         """Return the features of images (n, C, h, w) of bytes: (n, 2048), float32."""
         if pixels.dtype != np.uint8 or pixels.ndim != 4 or pixels.shape[1] not in (1, 3):
             raise ValueError(
-                f"images of dtype {pixels.dtype} and shape {pixels.shape}: give bytes from 0 to "
-                "255, (n, 1, h, w) or (n, 3, h, w)"
+                f"images have dtype {pixels.dtype} and shape {pixels.shape}: pass uint8 of shape "
+                "(n, 1, h, w) or (n, 3, h, w)"
             )
         batches = tqdm(
             _batches(pixels),
@@ -96,14 +98,14 @@ class Inception:
 
 
 def fastest(path: str | Path | None = None) -> Inception:
-    """Return the network, as fast as what is installed allows."""
+    """Return the network, with OpenVINO if it is installed."""
     return Inception(path, fast=find_spec("openvino") is not None)
 
 
 def reference_features(
     pixels: np.ndarray, inception: Inception, folder: str | Path, *, progress: bool = False
 ) -> np.ndarray:
-    """Return the features of images, kept in a folder: of the same images they are made once."""
+    """Return the features of images, cached in a folder."""
     digest = hashlib.sha256(pixels.tobytes()).hexdigest()[:16]
     path = Path(folder) / f"features-{digest}-{len(pixels)}-{inception.precision}.npy"
     if not path.exists():
@@ -116,12 +118,12 @@ def reference_features(
 
 
 def _batches(pixels: np.ndarray) -> Iterator[Tensor]:
-    """Yield images at 299×299 in [−1, 1], in batches of one size: the last one is filled up."""
+    """Yield images at 299×299 in [−1, 1], in batches of equal size; the last one is padded."""
     rows, columns = resize_matrix(pixels.shape[2]), resize_matrix(pixels.shape[3])
     for start in range(0, len(pixels), BATCH):
         batch = pixels[start : start + BATCH]
-        filled = np.resize(batch, (BATCH, *batch.shape[1:]))
-        x = torch.from_numpy(filled).float() / 127.5 - 1
+        padded = np.resize(batch, (BATCH, *batch.shape[1:]))
+        x = torch.from_numpy(padded).float() / 127.5 - 1
         yield (rows @ x @ columns.T).expand(-1, 3, -1, -1).contiguous()
 
 
@@ -140,7 +142,7 @@ def _torch(network: torch.jit.ScriptModule) -> Runner:
 def _openvino(network: torch.jit.ScriptModule) -> tuple[str, Runner]:
     openvino = _import_openvino()
     core = openvino.Core()
-    # where bfloat16 is emulated it is slower than float32
+    # emulated bfloat16 is slower than float32
     in_hardware = "BF16" in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
     precision = "bfloat16" if in_hardware else "float32"
     hints = {
@@ -150,7 +152,7 @@ def _openvino(network: torch.jit.ScriptModule) -> tuple[str, Runner]:
     compiled = core.compile_model(_converted(network, openvino), "CPU", hints)
 
     def run(batches: Iterable[Tensor]) -> Iterator[np.ndarray]:
-        # Its AsyncInferQueue calls back into Python: letting go of the network may then hang.
+        # Not AsyncInferQueue: it calls back into Python, and deleting the network may then hang.
         n = compiled.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS")
         requests = cycle([compiled.create_infer_request() for _ in range(n)])
         busy: deque[Any] = deque()
@@ -165,26 +167,26 @@ def _openvino(network: torch.jit.ScriptModule) -> tuple[str, Runner]:
 
 
 def _import_openvino() -> Any:
-    """Import OpenVINO without the package by which it reports each import to its makers.
+    """Import OpenVINO without its telemetry package, which reports each import.
 
-    That package also keeps an id in the home folder. Without it OpenVINO uses a stub of its own.
+    That package also stores an id in the home folder. Without it OpenVINO uses a stub.
     """
-    before = sys.modules.get(REPORTS)
-    sys.modules[REPORTS] = None  # type: ignore[assignment] # an import of it fails
+    before = sys.modules.get(TELEMETRY)
+    sys.modules[TELEMETRY] = None  # type: ignore[assignment] # makes its import fail
     try:
         return importlib.import_module("openvino")
     except ImportError as error:
         raise ImportError("fast features need OpenVINO: pip install openvino") from error
     finally:
-        del sys.modules[REPORTS]
+        del sys.modules[TELEMETRY]
         if before is not None:
-            sys.modules[REPORTS] = before
+            sys.modules[TELEMETRY] = before
 
 
 def _converted(network: torch.jit.ScriptModule, openvino: Any) -> Any:
-    """Return the network as OpenVINO's. Its own `convert_model` does the same, and reports it."""
+    """Return the network as an OpenVINO model, as `convert_model` does, but without telemetry."""
     decoder = importlib.import_module("openvino.frontend.pytorch.ts_decoder")
-    script = decoder.TorchScriptPythonDecoder(network)  # it must outlast the conversion
+    script = decoder.TorchScriptPythonDecoder(network)  # must outlive the conversion
     frontend = openvino.frontend.FrontEndManager().load_by_framework("pytorch")
     model = frontend.load(script)
     (images,) = model.get_inputs()
@@ -194,7 +196,7 @@ def _converted(network: torch.jit.ScriptModule, openvino: Any) -> Any:
 
 
 def _output(request: Any) -> np.ndarray:
-    """Return what a request to OpenVINO found, when it is done."""
+    """Wait for an OpenVINO request, and return its output."""
     request.wait()
     found: np.ndarray = request.get_output_tensor().data.reshape(BATCH, -1).copy()
     return found

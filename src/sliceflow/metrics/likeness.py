@@ -1,4 +1,4 @@
-"""How like images are to others, by their features: all that is usually asked."""
+"""All usual metrics of images at once, from their features."""
 
 from typing import NamedTuple
 
@@ -7,12 +7,12 @@ import numpy as np
 from sliceflow.metrics.frechet import Statistics, frechet_distance, kernel_distance
 from sliceflow.metrics.neighbours import precision_and_recall
 
-MOST = 10_000
-"""Rows whose neighbours are looked for: the time grows with their square."""
+MAX_ROWS = 10_000
+"""Maximum number of rows for precision and recall: the time grows with its square."""
 
 
 class Likeness(NamedTuple):
-    """FID and KID, less is better; precision and recall, of 1."""
+    """FID and KID (lower is better), precision and recall (at most 1, higher is better)."""
 
     fid: float
     kid: float
@@ -23,11 +23,11 @@ class Likeness(NamedTuple):
 def likeness(
     samples: np.ndarray, data: np.ndarray, statistics: Statistics | None = None
 ) -> Likeness:
-    """Return how like samples are to data, both as features (n, d).
+    """Return metrics of samples against data, both given as features (n, d).
 
-    ``statistics`` are those of the data, if they are known already.
+    ``statistics`` are those of the data, if they are already known.
     """
-    found = precision_and_recall(samples[:MOST], data[:MOST])
+    found = precision_and_recall(samples[:MAX_ROWS], data[:MAX_ROWS])
     return Likeness(
         frechet_distance(Statistics.of(samples), statistics or Statistics.of(data)),
         kernel_distance(samples, data),

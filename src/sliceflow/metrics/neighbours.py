@@ -1,4 +1,4 @@
-"""Nearest neighbours: whether samples are copies, like the data, and as manifold as it is."""
+"""Nearest neighbours: whether samples are copies, realistic, and as diverse as the data."""
 
 from dataclasses import dataclass
 
@@ -12,11 +12,13 @@ BLOCK = 1000
 
 
 def nearest(x: np.ndarray, data: np.ndarray, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distances of rows of x to the k nearest rows of data and their numbers, (n, k).
+    """Return distances and indices of the k nearest rows of data for each row of x, (n, k).
 
-    Rows may have any shape; the distance is Euclidean, over all that a row holds.
+    Rows may have any shape; the distance is Euclidean, over all values of a row.
     """
-    middle = data.mean(axis=0, dtype=np.float64)  # far from 0, squares would lose what differs
+    middle = data.mean(
+        axis=0, dtype=np.float64
+    )  # centred, since squares of large values lose precision
     rows, candidates = (_rows(a - middle) for a in (x, data))
     parts = [_nearest(rows[block], candidates, k) for block in slices(len(rows), BLOCK)]
     squares, numbers = (torch.cat(column) for column in zip(*parts, strict=True))
@@ -28,22 +30,22 @@ def _rows(a: np.ndarray) -> Tensor:
 
 
 def _nearest(x: Tensor, data: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return squared distances and numbers, one block of data after the other."""
+    """Return squared distances and indices, computed block by block."""
     best = torch.full((len(x), k), torch.inf), torch.zeros((len(x), k), dtype=torch.long)
     length = x.square().sum(dim=1, keepdim=True)
     for block in slices(len(data), 10 * BLOCK):
         y = data[block]
         squares = length + y.square().sum(dim=1) - 2 * x @ y.T
-        number = torch.arange(block.start, block.stop).expand_as(squares)
+        index = torch.arange(block.start, block.stop).expand_as(squares)
         both = torch.cat([best[0], squares], dim=1)
-        some = both.topk(k, dim=1, largest=False)
-        best = some.values, torch.cat([best[1], number], dim=1).gather(1, some.indices)
+        top = both.topk(k, dim=1, largest=False)
+        best = top.values, torch.cat([best[1], index], dim=1).gather(1, top.indices)
     return best
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """Precision: the share of samples within the data's support. Recall: the other way round."""
+    """Precision: fraction of samples in the support of the data. Recall: vice versa."""
 
     precision: float
     recall: float
@@ -52,13 +54,14 @@ class Coverage:
 def precision_and_recall(samples: np.ndarray, data: np.ndarray, k: int = 3) -> Coverage:
     """Return both for features (n, d), as Kynkäänniemi et al. (2019) define them.
 
-    The support of a set is the balls around its members that reach to their k-th neighbours in it.
+    The support of a set is the union of balls around its members, each with the distance to its
+    k-th nearest neighbour in the set as radius.
     """
     return Coverage(_share_within(samples, data, k), _share_within(data, samples, k))
 
 
 def _share_within(x: np.ndarray, support: np.ndarray, k: int) -> float:
-    radius = torch.from_numpy(nearest(support, support, k + 1)[0][:, -1])  # the first is itself
+    radius = torch.from_numpy(nearest(support, support, k + 1)[0][:, -1])  # the nearest is itself
     centres = _rows(support)
     parts = (_rows(x[block]) for block in slices(len(x), BLOCK))
     within = [(torch.cdist(part, centres) <= radius).any(dim=1) for part in parts]

@@ -13,7 +13,7 @@ def sliced_wasserstein(x: Any, y: Any, n_directions: int = 512, seed: int = 0) -
     a, b = check_rows(x), check_rows(y, "y")
     if a.shape != b.shape:
         raise ValueError(
-            f"x has shape {tuple(a.shape)} and y {tuple(b.shape)}: give as many rows of both, "
+            f"x has shape {tuple(a.shape)} and y {tuple(b.shape)}: pass equally many rows "
             "with the same columns"
         )
     h = check_integer("n_directions", n_directions, 1)

@@ -1,7 +1,7 @@
-"""The paper's figures and tables, and the exact engine beside ours: each by its name.
+"""The paper's figures and tables, and a comparison of its engine with ours, by name.
 
-Each is a function of a folder for pictures and of how much smaller than in docs/results.md it is
-to be; it yields figures as they are measured.
+Each is a function of a folder for pictures, and of the factor by which it is smaller than in
+docs/results.md; it yields each `Figure` when it is measured.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""The paper's ablations (appendix D), at a size for two cores: its own engine on MNIST."""
+"""The paper's ablations (appendix D) with its own engine, on MNIST, scaled down to two cores."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -50,7 +50,7 @@ def projections(out: Path, shrink: int) -> Iterator[Figure]:
 
 @cache
 def _judged_digits(shrink: int) -> tuple[Images, Judge]:
-    """Return the training images that all flows go to, and are judged by."""
+    """Return the training images, and the judge that compares samples with them."""
     data = load("mnist")[: 10_000 // shrink**2]
     return data, Judge(data)
 
@@ -64,7 +64,7 @@ def _flow(
 
 
 def _figure(name: str, about: str, model: SlicedFlow, cost: Cost, shrink: int) -> Figure:
-    """Return FID of the first 500 samples."""
+    """Return the FID of the first 500 samples."""
     samples = model.particles_[: 500 // shrink]
     fid = _judged_digits(shrink)[1].fid_of(samples)
     return Figure(f"ablation.{name}", fid, "", f"FID of {len(samples)} samples, {about}; {cost}")

@@ -1,4 +1,4 @@
-"""Images by class: whether a classifier sees what was asked for, as ξ grows."""
+"""Class-conditional images: how often a classifier agrees with the given label, as ξ grows."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from sliceflow.viz import class_rows
 
 
 class Case(NamedTuple):
-    """A data set, its name in the ledger, and how long the judge is trained and the flow runs."""
+    """A data set, its name in the ledger, the epochs of the classifier, and the schedule."""
 
     data: str
     label: str
@@ -28,15 +28,15 @@ CASES = (
 
 
 def classes(out: Path, shrink: int) -> Iterator[Figure]:
-    """Yield agreement with the label that was asked for, and draw a row for each class."""
+    """Yield the agreement with given labels, and draw a row for each class."""
     for case in CASES if shrink == 1 else CASES[:1]:
         images, test = load(case.data), load(case.data, "test")
         images = images[: len(images) // shrink**2]
         assert images.labels is not None
         judge = Classifier(case.epochs).fit(images.pixels, images.labels)
-        seen = float((judge.predict(test.pixels) == test.labels).mean())
+        accuracy = float((judge.predict(test.pixels) == test.labels).mean())
         about = f"accuracy of the judge, {case.data} test images"
-        yield Figure(f"classifier.{case.label}", seen, "", about)
+        yield Figure(f"classifier.{case.label}", accuracy, "", about)
         for xi in (0, 2, 5, 10) if shrink == 1 else (0, 10):
             yield _agreement(case, images, judge, xi, out, shrink)
 
@@ -44,18 +44,18 @@ def classes(out: Path, shrink: int) -> Iterator[Figure]:
 def _agreement(
     case: Case, images: Images, judge: Classifier, xi: float, out: Path, shrink: int
 ) -> Figure:
-    """Return for how many samples the judge sees what was asked for."""
+    """Return the fraction of samples that the classifier assigns to their given label."""
     settings: dict[str, Any] = {
         "schedule": case.preset if shrink == 1 else "quick",
         "batch_size": 20_000,
     }
-    # From noise, so that ξ is all that tells particles of their class: the default start of colour
-    # images is a Gaussian of each class, of which the judge sees the class before the first step.
+    # Start from noise, so that particles know their class only through ξ: the default start of
+    # colour images is a Gaussian per class, which a classifier recognises before the first step.
     settings |= {"n_particles": 10_000 // shrink**2, "amplifier": xi, "start": 0.1}
     model, cost = fit(images, labels=True, **settings)
-    samples, asked = model.particles_, model.conditions_
-    assert asked is not None
-    save(class_rows(samples, asked), out, f"{case.label}-classes-{xi}", zoom=1)
+    samples, given = model.particles_, model.conditions_
+    assert given is not None
+    save(class_rows(samples, given), out, f"{case.label}-classes-{xi}", zoom=1)
     row = f"class_agreement.{case.label}" + ("" if xi == 10 else f".xi{xi}")
     about = f"samples that the judge sees as what was asked for, {case.data}, ξ = {xi}; {cost}"
-    return Figure(row, float((judge.predict(samples) == asked).mean()), "", about)
+    return Figure(row, float((judge.predict(samples) == given).mean()), "", about)

@@ -1,4 +1,4 @@
-"""The paper's engine and schedule beside ours, on MNIST, in equal time."""
+"""The paper's engine and schedule compared to ours, on MNIST, in equal time."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ SETTINGS: dict[str, Any] = {"n_particles": 5000, "batch_size": 10_000}
 
 
 def engines(out: Path, shrink: int) -> Iterator[Figure]:
-    """Yield minutes and FID of both, each with 5,000 particles."""
+    """Yield minutes and FID of both engines, each with 5,000 particles."""
     images = load("mnist")
     images, settings = images[: len(images) // shrink**2], dict(SETTINGS)
     settings["n_particles"] //= shrink**2

@@ -1,4 +1,4 @@
-"""What reproductions share: fits that are timed, judged and drawn, and figures of them."""
+"""What reproductions share: timed fits, their metrics, and pictures."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sliceflow._memory import forget_peak, peak_memory
+from sliceflow._memory import peak_memory, reset_peak
 from sliceflow.data import Images, data_folder, load
 from sliceflow.estimator import SlicedFlow
 from sliceflow.figures import Figure
@@ -28,12 +28,12 @@ from sliceflow.viz import draw, grid, neighbours, save_picture
 FEATURES = data_folder() / "features"
 
 PART = 10_000
-"""Samples that are enough for a figure to compare, where all of them would take long."""
+"""Number of samples used where metrics of all samples would take too long."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a fit took: time, and the most memory that the process had."""
+    """Time of a fit, and peak memory of the process."""
 
     minutes: float
     gib: float
@@ -45,8 +45,8 @@ class Cost:
 def fit(
     images: Images, labels: bool = False, knots: int | None = None, **settings: Any
 ) -> tuple[SlicedFlow, Cost]:
-    """Fit a flow with seed 0, by default for its particles alone; return it, and what it took."""
-    forget_peak()
+    """Fit a flow with seed 0; return it and its cost. By default no model is recorded."""
+    reset_peak()
     started = perf_counter()
     model = SlicedFlow(random_state=0, knots=knots, **settings)
     model.fit(images.pixels, images.labels if labels else None, verbose=True)
@@ -54,7 +54,7 @@ def fit(
 
 
 def save(table: np.ndarray, out: Path, name: str, zoom: int = 2) -> None:
-    """Draw a picture into a folder."""
+    """Save a picture in a folder."""
     out.mkdir(parents=True, exist_ok=True)
     save_picture(draw(table, zoom), out / f"{name.replace('.', '-')}.png")
 
@@ -66,27 +66,27 @@ def inception() -> Inception:
 
 
 class Judge:
-    """FID to given images, whose statistics are made once."""
+    """Metrics against given images, whose statistics are computed once."""
 
     def __init__(self, images: Images) -> None:
         self.real = reference_features(images.pixels, inception(), FEATURES, progress=True)
         self._statistics = Statistics.of(self.real)
 
     def fid(self, features: np.ndarray) -> float:
-        """Return FID of images by their features."""
+        """Return the FID of images, given their features."""
         return frechet_distance(Statistics.of(features), self._statistics)
 
     def likeness(self, features: np.ndarray) -> Likeness:
-        """Return FID and more of images by their features."""
+        """Return all metrics of images, given their features."""
         return likeness(features, self.real, self._statistics)
 
     def fid_of(self, pixels: np.ndarray) -> float:
-        """Return FID of images of bytes."""
+        """Return the FID of images of bytes."""
         return self.fid(inception()(pixels))
 
 
 def judged(samples: np.ndarray, images: Images, name: str, about: str) -> Iterator[Figure]:
-    """Yield distances of samples to the data they were fitted to, by Inception's features."""
+    """Yield metrics of samples against their training data, from Inception features."""
     judge, ours = Judge(images), inception()(samples, progress=True)
     for kind, value in judge.likeness(ours)._asdict().items():
         title = kind.upper() if kind in ("fid", "kid") else kind
@@ -125,10 +125,10 @@ def unconditional(
     flips: bool = False,
     **settings: Any,
 ) -> Iterator[Figure]:
-    """Yield what a flow to a data set takes and how good its first samples are, and draw some."""
+    """Fit a data set; yield the cost and the metrics of the first samples, and draw some."""
     images = load(name)
     data = images[: len(images) // shrink**2]
-    if shrink > 1:  # a covariance takes longer than all the rest
+    if shrink > 1:  # the default start, with a covariance, would take longer than all the rest
         settings |= {"schedule": "quick", "start": 0.1}
     model, cost = fit(
         data.with_flips() if flips else data, n_particles=particles // shrink**2, **settings

@@ -29,7 +29,7 @@ Row = tuple[str, list[Tensor], Tensor]
 
 
 def illustrations(out: Path, shrink: int) -> Iterator[Figure]:
-    """Draw the figure; yield how far CSWF is from the ideal flows, one for each y, as ξ grows."""
+    """Draw the figure; yield the distance of CSWF to the ideal conditional flows, as ξ grows."""
     out.mkdir(parents=True, exist_ok=True)
     _draw(out / "illustrations.png", 2000 // min(shrink, 4))
     data, start = target_and_start(1, 5000 // shrink)
@@ -70,7 +70,7 @@ def trajectory(
 
 
 def ideal_map(start: Tensor) -> Tensor:
-    """Return where the ideal flow given y takes each x: F⁻¹ of q(x | y) after F of p₀(x | y)."""
+    """Return where the ideal flow moves each x given y: F⁻¹ of q(x | y) after F of p₀(x | y)."""
     x, y = start.double()
     weight = expit(2 * NEAR * y / WIDTH**2)  # of the component at +FAR in q(x | y)
 
@@ -88,9 +88,9 @@ def ideal_map(start: Tensor) -> Tensor:
 
 
 def _ideal_trajectory(start: Tensor, steps: Sequence[int]) -> list[Tensor]:
-    """Return the ideal flows. In one dimension particles go straight to where the map takes them.
+    """Return the ideal flows. In one dimension, particles move straight to their targets.
 
-    The rate is that of the joint flow for ξ → ∞, where half of a direction, on average, is x.
+    The rate is that of the joint flow for ξ → ∞, where x is on average half of a direction.
     """
     end = ideal_map(start)
     return [end + (1 - ETA / 2) ** step * (start - end) for step in steps]
@@ -110,11 +110,11 @@ def _rows(n: int) -> Iterator[Row]:
 
 
 def _draw(path: Path, n: int) -> None:
-    """Draw all illustrations, one in each row, from left to right in time."""
+    """Draw all illustrations, one in each row, with time from left to right."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("it needs Matplotlib: pip install matplotlib") from error
+        raise ImportError("this figure needs Matplotlib: pip install matplotlib") from error
     figure, axes = plt.subplots(5, len(SHOWN), figsize=(13, 9), sharex=True, sharey="row")
     for line, (title, particles, data) in zip(axes, _rows(n), strict=True):
         colours = np.where(particles[0][1] > 0, "tab:red", "tab:orange")
@@ -130,5 +130,5 @@ def _draw(path: Path, n: int) -> None:
 
 
 def rms_distance(particles: Tensor, others: Tensor) -> float:
-    """Return the root of the mean square distance of each particle (2, n) to its counterpart."""
+    """Return the root mean square distance of particles (2, n) to their counterparts."""
     return float((particles - others).square().sum(dim=0).mean().sqrt())

@@ -1,4 +1,4 @@
-"""The missing half of test images: samples against the truth and against the nearest image."""
+"""Inpainting half of test images: samples against the truth and the nearest training image."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ SAMPLES = 10
 
 
 def inpainting(out: Path, shrink: int) -> Iterator[Figure]:
-    """Yield distances in levels of 256 a pixel, over what is missing; draw some images."""
+    """Yield distances over missing pixels, in levels of 256; draw some images."""
     for name in PARTICLES if shrink == 1 else ["mnist"]:
         train, test = _split(name)
         train, test = train[: 20_000 // shrink], test[: 100 // shrink]
@@ -26,7 +26,7 @@ def inpainting(out: Path, shrink: int) -> Iterator[Figure]:
 
 
 def _split(name: str) -> tuple[Images, Images]:
-    """Return training and test images; of CelebA, where there may be no others, the last ones."""
+    """Return training and test images. For CelebA, which may be partial, test on the last ones."""
     train = load(name)
     if name == "celeba":
         return train[:-500], train[-500:]
@@ -36,7 +36,7 @@ def _split(name: str) -> tuple[Images, Images]:
 def _inpaint(
     name: str, half: str, train: Images, test: Images, out: Path, shrink: int
 ) -> Iterator[Figure]:
-    """Yield figures for one data set, given one half of its images."""
+    """Yield metrics for one data set, given one half of its images."""
     model, cost = fit(
         train,
         schedule="quick",
@@ -63,6 +63,6 @@ def _inpaint(
 
 
 def _distance(a: np.ndarray, b: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Return the root mean square over what is not observed."""
+    """Return the root mean square difference over pixels that are not observed."""
     distances: np.ndarray = np.sqrt(np.square(a.astype(float) - b)[..., ~mask].mean(axis=-1))
     return distances
