@@ -1,12 +1,17 @@
 """How the documentation is built: `sphinx-build -W docs docs/_build`."""
 
+import sys
 from importlib.metadata import version as installed
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "sliceflow"
 author = "The sliceflow developers"
 version = release = installed("sliceflow")
 
 extensions = [
+    "commands",
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
