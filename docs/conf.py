@@ -12,6 +12,7 @@ version = release = installed("sliceflow")
 
 extensions = [
     "commands",
+    "docstrings",
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
@@ -26,6 +27,8 @@ html_theme = "furo"
 html_title = "sliceflow"
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
+napoleon_attr_annotations = False  # it would write types in full, beside those of autodoc
+default_role = "py:obj"  # so that `fit` in a docstring is a link
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/concepts",
