@@ -31,8 +31,8 @@ napoleon_attr_annotations = False  # it would write types in full, beside those 
 default_role = "py:obj"  # so that `fit` in a docstring is a link
 
 sphinx_gallery_conf = {
-    "examples_dirs": "../examples/concepts",
-    "gallery_dirs": "concepts",
+    "examples_dirs": ["../examples/tables", "../examples/concepts"],
+    "gallery_dirs": ["tables", "concepts"],
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
