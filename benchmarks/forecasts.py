@@ -37,11 +37,11 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         if shrink == 1:
             photos = Path(name, "photos")
             write_photos(photos)
-            data |= {"photos": [str(photos)], "mnist": ["mnist", "--condition", "label"]}
+            data |= {"photos": [str(photos)], "mnist": ["mnist", "--y", "label"]}
         for what, arguments in data.items():
             for preset in PRESETS:
                 out = str(Path(name, f"{what}-{preset}"))
-                command = [*arguments, "--preset", preset, "--out", out]
+                command = [*arguments, "--schedule", preset, "--out", out]
                 yield from compared(f"{what}.{preset}", command)
 
 

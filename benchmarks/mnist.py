@@ -25,6 +25,6 @@ def draw_digits(shrink: int) -> None:
     with tempfile.TemporaryDirectory() as empty:
         out = "docs/digits.png" if shrink == 1 else f"{empty}/digits.png"
         command = [sys.executable, "examples/mnist.py", "--out", out]
-        command += ["--particles", str(10_000 // shrink)]
+        command += ["--n-particles", str(10_000 // shrink)]
         environment = os.environ | {"NUMBA_CACHE_DIR": empty}
         subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)

@@ -102,8 +102,9 @@ def cli_same_bits(rows: tuple[int, ...], processes: tuple[int, ...]) -> Figure:
 
 def cli_fit(table: Path, out: Path, processes: int, effort: float = 1) -> subprocess.Popen:
     """Start a fit to a table by the command line."""
-    options = ["--preset", "quick", "--effort", str(effort), "--out", str(out)]
-    command = [*launcher(processes), "-m", "sliceflow", "fit", str(table), *options]
+    options = ["--schedule", "quick", "--effort", str(effort), "--random-state", "0"]
+    fit = ["fit", str(table), *options, "--distributed", "--out", str(out)]
+    command = [*launcher(processes), "-m", "sliceflow", *fit]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
 
 

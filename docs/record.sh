@@ -11,8 +11,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cat > "$folder/session" << 'END'
 show() { printf '$ %s\n' "$*"; "$@"; }
-show sliceflow fit mnist --condition label --preset quick
-show sliceflow sample runs/mnist --given 7 --out sevens.png
+show sliceflow fit mnist --y label --schedule quick
+show sliceflow sample runs/mnist --y 7 --out sevens.png
 show ls runs/mnist
 END
 cd "$folder"

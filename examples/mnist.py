@@ -3,7 +3,7 @@
     python examples/mnist.py
 
 Draws a hundred of them to `digits.png`. MNIST is fetched once, or found in the folder that
-`--data-dir` names. `--preset standard` and `--preset best` take longer, and come nearer.
+`--data-dir` names. `--schedule standard` and `--schedule best` take longer, and come nearer.
 """
 
 import argparse
@@ -21,19 +21,19 @@ def main():
     )
     parser.add_argument("--data-dir", type=Path)
     parser.add_argument("--out", type=Path, default=Path("digits.png"))
-    parser.add_argument("--particles", type=int, default=10_000)
-    parser.add_argument("--preset", choices=PRESETS, default="quick")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--n-particles", type=int, default=10_000)
+    parser.add_argument("--schedule", choices=PRESETS, default="quick")
+    parser.add_argument("--random-state", type=int, default=0)
     options = parser.parse_args()
     try:
         digits = load("mnist", folder=options.data_dir)
     except ConnectionError as error:
         raise SystemExit(error) from None
     model = SlicedFlow(
-        n_particles=options.particles,
-        schedule=options.preset,
+        n_particles=options.n_particles,
+        schedule=options.schedule,
         batch_size=20_000,
-        random_state=options.seed,
+        random_state=options.random_state,
         verbose=True,
     ).fit(digits.pixels)
     viz.draw(viz.grid(model.particles_[:100], columns=10)).save(options.out)

@@ -40,10 +40,10 @@ def place(tmp_path_factory):
     make_table(folder / "table.csv", ("u", "v", "kind"), "ab", 80)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        main(["fit", "photos", "--condition", "label", *SHORT])
-        main(["fit", "photos", "--condition", "left", "--out", "runs/halves", *SHORT])
-        main(["fit", "table.csv", "--condition", "kind", "--preset", "quick"])
-        main(["fit", "table.csv", "--condition", "v", "--columns", "u", "--out", "runs/u", *SHORT])
+        main(["fit", "photos", "--y", "label", *SHORT])
+        main(["fit", "photos", "--observed", "left", "--out", "runs/halves", *SHORT])
+        main(["fit", "table.csv", "--y", "kind", "--schedule", "quick"])
+        main(["fit", "table.csv", "--y", "v", "--columns", "u", "--out", "runs/u", *SHORT])
     return folder
 
 
@@ -94,7 +94,7 @@ def test_the_report_asks_for_no_other_file(place):
 
 
 def test_samples_of_a_label(place):
-    main(["sample", "runs/photos", "--given", "dark", "--n", "30", "--out", "dark.npz"])
+    main(["sample", "runs/photos", "--y", "dark", "--n", "30", "--out", "dark.npz"])
     images = np.load("dark.npz")["images"]
     assert images.shape == (30, 3, 12, 10)
     assert images.mean() < 100
@@ -103,7 +103,7 @@ def test_samples_of_a_label(place):
 def test_samples_as_pictures(place):
     main(["sample", "runs/photos", "--n", "6", "--out", "some"])
     assert len(list(Path("some/dark").glob("*.png"))) == 3
-    main(["sample", "runs/photos", "--given", "dark", "--n", "9"])
+    main(["sample", "runs/photos", "--y", "dark", "--n", "9"])
     with Image.open("samples.png") as grid:
         assert grid.size == (3 * 12 * 6 - 12, 3 * 14 * 6 - 12)
     main(["sample", "runs/photos", "--n", "9"])
@@ -116,7 +116,7 @@ def test_suffixes_may_be_written_in_capitals(place):
     main(["sample", "runs/photos", "--n", "4", "--out", "X.PNG"])
     main(["sample", "runs/photos", "--n", "4", "--out", "X.Npz"])
     main(["sample", "runs/table", "--n", "4", "--out", "X.CSV"])
-    main(["inpaint", "runs/halves", "photos", "--most", "2", "--out", "F.PNG"])
+    main(["inpaint", "runs/halves", "photos", "--max-images", "2", "--out", "F.PNG"])
     for name in ("X.PNG", "F.PNG"):
         assert Path(name).read_bytes().startswith(b"\x89PNG")
     assert np.load("X.Npz")["images"].shape == (4, 3, 12, 10)
@@ -174,7 +174,7 @@ def test_samples_stay_in_their_folder(tmp_path):
 
 
 def test_samples_of_a_table(place):
-    main(["sample", "runs/table", "--given", "a", "--n", "50", "--out", "a.csv"])
+    main(["sample", "runs/table", "--y", "a", "--n", "50", "--out", "a.csv"])
     table = load_csv(Path("a.csv"))
     assert list(table.columns) == ["u", "v", "kind"]
     assert set(table.column("kind")) == {"a"}
@@ -183,13 +183,13 @@ def test_samples_of_a_table(place):
 
 
 def test_samples_given_a_column(place):
-    main(["sample", "runs/u", "--given", "1.5", "--n", "5", "--out", "u.csv"])
+    main(["sample", "runs/u", "--y", "1.5", "--n", "5", "--out", "u.csv"])
     assert set(load_csv(Path("u.csv")).column("v")) == {1.5}
 
 
 def test_the_same_seed_gives_the_same_samples(place):
     drawn = []
-    for seed in (["--seed", "3"], ["--seed", "3"], [], []):
+    for seed in (["--random-state", "3"], ["--random-state", "3"], [], []):
         main(["sample", "runs/photos", "--n", "4", "--out", "some.npz", *seed])
         drawn.append(np.load("some.npz")["images"])
     assert (drawn[0] == drawn[1]).all()
@@ -197,11 +197,11 @@ def test_the_same_seed_gives_the_same_samples(place):
 
 
 def test_inpainting_keeps_what_is_given(place):
-    main(["inpaint", "runs/halves", "photos", "--n", "2", "--most", "3", "--out", "f.npz"])
+    main(["inpaint", "runs/halves", "photos", "--n", "2", "--max-images", "3", "--out", "f.npz"])
     filled = np.load("f.npz")["images"].reshape(3, 2, 3, 12, 10)
     original = np.asarray(Image.open("photos/bright/0.png")).transpose(2, 0, 1)
     assert (filled[0, ..., :5] == original[..., :5]).all()
-    main(["inpaint", "runs/halves", "photos", "--n", "2", "--most", "3"])
+    main(["inpaint", "runs/halves", "photos", "--n", "2", "--max-images", "3"])
     assert Path("filled.png").exists()
 
 
@@ -209,7 +209,7 @@ def test_a_mask_is_white_where_pixels_are_given(place):
     mask = np.zeros((12, 10), np.uint8)
     mask[:3] = 255
     Image.fromarray(mask).save("mask.png")
-    main(["fit", "photos", "--condition", "mask.png", "--out", "runs/mask", *SHORT])
+    main(["fit", "photos", "--observed", "mask.png", "--out", "runs/mask", *SHORT])
     given = load("runs/mask/model.zip").condition.mask.reshape(3, 12, 10)
     assert given[:, :3].all()
     assert not given[:, 3:].any()
@@ -218,6 +218,16 @@ def test_a_mask_is_white_where_pixels_are_given(place):
 def test_the_same_config_gives_the_same_model(place):
     main(["fit", "--config", "runs/table/config.yaml", "--out", "runs/again"])
     assert Path("runs/again/model.zip").read_bytes() == Path("runs/table/model.zip").read_bytes()
+
+
+def test_every_fit_has_a_seed_of_its_own(place, capsys):
+    """It is drawn and saved; a resumed fit takes the saved one."""
+    main(["fit", "table.csv", "--y", "kind", "--out", "runs/another", *SHORT])
+    seeds = {Run(Path(f"runs/{run}")).settings()["random_state"] for run in ("another", "u")}
+    assert len(seeds) == 2
+    Path("runs/another/model.zip").rename("before.zip")
+    main(["fit", "table.csv", "--y", "kind", "--out", "runs/another", "--resume", *SHORT])
+    assert Path("runs/another/model.zip").read_bytes() == Path("before.zip").read_bytes()
 
 
 def test_evaluation(place, capsys):
@@ -285,9 +295,9 @@ def test_no_file_can_steer_the_terminal(tmp_path, capsys):
     save(model, path, about=f"A title\tof {EVIL}")
     main(["info", str(path)])
     with pytest.raises(SystemExit):
-        main(["sample", str(path), "--given", "none"])
+        main(["sample", str(path), "--y", "none"])
     with pytest.raises(SystemExit):
-        main(["sample", str(path), "--prset", EVIL])
+        main(["sample", str(path), "--shedule", EVIL])
     warn = warnings.showwarning
     warn(EVIL, UserWarning, "", 0)
     told = "".join(capsys.readouterr())
@@ -298,9 +308,9 @@ def test_no_file_can_steer_the_terminal(tmp_path, capsys):
 
 
 def test_one_is_not_many(place, capsys):
-    main(["sample", "runs/table", "--given", "a", "--n", "1", "--out", "one.csv"])
+    main(["sample", "runs/table", "--y", "a", "--n", "1", "--out", "one.csv"])
     assert capsys.readouterr().out == "1 sample is in one.csv\n"
-    main(["sample", "runs/table", "--given", "a", "--n", "2", "--out", "two.csv"])
+    main(["sample", "runs/table", "--y", "a", "--n", "2", "--out", "two.csv"])
     assert capsys.readouterr().out == "2 samples are in two.csv\n"
 
 
@@ -317,7 +327,7 @@ def test_progress_is_lines_where_there_is_no_terminal(place, monkeypatch, capsys
     main(["fit", "photos", "--dry-run", "--json", "--out", "runs/dry"])
     told = capsys.readouterr()
     json.loads(told.out)
-    main(["sample", "runs/table", "--given", "a", "--n", "2000", "--out", "a.csv"])
+    main(["sample", "runs/table", "--y", "a", "--n", "2000", "--out", "a.csv"])
     for lines in (told.err, capsys.readouterr().err):
         assert re.match(r"stage 1/\d+: \d+ of \d+ steps, \d+ %, took 00:\d\d, .* left\n", lines)
         assert "100 %" in lines
@@ -348,7 +358,7 @@ def test_what_a_start_needs_is_free_for_what_is_recorded():
 
 
 def test_minutes_become_an_effort(place):
-    fit = ("fit", "table.csv", "--condition", "kind", "--minutes", "2", "--dry-run", "--json")
+    fit = ("fit", "table.csv", "--y", "kind", "--minutes", "2", "--dry-run", "--json")
     told, _ = sliceflow(*fit).communicate()
     forecast = json.loads(told)
     assert forecast["seconds"] == pytest.approx(120, rel=0.1)
@@ -386,7 +396,7 @@ def test_the_minutes_that_are_said_to_be_enough_are():
 
 
 def test_a_run_that_is_interrupted_goes_on(place):
-    fit = ("fit", "table.csv", "--condition", "kind", "--effort", "300", "--out", "runs/long")
+    fit = ("fit", "table.csv", "--y", "kind", "--effort", "300", "--out", "runs/long")
     process = sliceflow(*fit)
     waited_for(Path("runs/long/metrics.jsonl"), process)
     process.send_signal(signal.SIGINT)
@@ -416,7 +426,7 @@ def waited_for(path, process):
 
 
 def test_two_fits_do_not_share_a_folder(place, capsys):
-    fit = ("fit", "table.csv", "--condition", "kind", "--effort", "300", "--out", "runs/both")
+    fit = ("fit", "table.csv", "--y", "kind", "--effort", "300", "--out", "runs/both")
     first = sliceflow(*fit)
     waited_for(Path("runs/both/config.yaml"), first)
     for extra in ([], ["--resume"]):
@@ -432,7 +442,7 @@ def test_two_fits_do_not_share_a_folder(place, capsys):
 
 
 def test_of_two_fits_that_begin_together_one_ends(place):
-    fit = ("fit", "table.csv", "--condition", "kind", "--out", "runs/together", *SHORT)
+    fit = ("fit", "table.csv", "--y", "kind", "--out", "runs/together", *SHORT)
     both = [sliceflow(*fit) for _ in range(2)]
     told = [process.communicate()[1] for process in both]
     assert sorted(process.returncode for process in both) == [0, 1]
@@ -456,10 +466,12 @@ WRONG = [
     ("", 2, "commands: fit, sample"),
     ("ft", 2, "do you mean fit?"),
     ("fit", 2, "it needs data"),
-    ("fit table.csv --prset quick", 2, "do you mean --preset?"),
-    ("fit table.csv --preset quik", 2, "one of quick, standard, best"),
+    ("fit table.csv --shedule quick", 2, "do you mean --schedule?"),
+    ("fit table.csv --preset quick", 2, "unknown option --preset: use --schedule"),
+    ("fit table.csv --condition kind", 2, "use --y or --observed"),
+    ("fit table.csv --schedule quik", 2, "one of quick, standard, best"),
     ("fit table.csv --minutes soon", 2, "give a number"),
-    ("fit table.csv --particles 1.5", 2, "give a whole number"),
+    ("fit table.csv --n-particles 1.5", 2, "give a whole number"),
     ("fit photos --size large", 2, "give a height and a width, as 64 or 64x48"),
     ("fit photos --size 1,2,3", 2, "give a height and a width, as 64 or 64x48"),
     ("fit --config nowhere.yaml", 2, "nowhere.yaml"),
@@ -468,30 +480,34 @@ WRONG = [
     ("fit a-table.csv --stream", 1, "not for CSV files"),
     ("fit nowhere.csv", 1, "nowhere.csv: No such file or directory: check the path"),
     ("fit table.csv --out x", 1, "'kind' is words"),
-    ("fit table.csv --condition sort --out x", 1, "it has u, v, kind"),
-    ("fit table.csv --condition kind --columns u,w --out x", 1, "it has u, v, kind"),
-    ("fit table.csv --condition kind --particles 1 --out x", 1, "pass --particles 2 or more"),
-    ("fit table.csv --condition kind --seed -1 --out x", 1, "pass --seed 0 or more"),
-    ("fit table.csv --condition kind --minutes 0.0001 --out x", 1, "pass at least"),
-    ("fit table.csv --condition kind", 1, "has ended: pass another --out, or delete it"),
+    ("fit table.csv --y sort --out x", 1, "it has u, v, kind"),
+    ("fit table.csv --y kind --columns u,w --out x", 1, "it has u, v, kind"),
+    ("fit table.csv --y kind --n-particles 1 --out x", 1, "pass --n-particles 2 or more"),
+    ("fit table.csv --y kind --random-state -1 --out x", 1, "pass --random-state 0 or more"),
+    ("fit table.csv --y kind --minutes 0.0001 --out x", 1, "pass at least"),
+    ("fit table.csv --y kind", 1, "has ended: pass another --out, or delete it"),
     ("fit table.csv --out runs/begun", 1, "pass --resume to go on, or another --out"),
     ("fit table.csv --resume --out runs/never", 1, "leave out --resume"),
     ("fit --resume", 2, "sliceflow fit: it needs data"),
     ("fit table.csv --resume --out runs/damaged", 1, "config.yaml is damaged"),
     ("info runs/damaged", 1, "config.yaml is damaged"),
-    ("fit table.csv --condition u --columns u,v --out x", 1, "leave it out of one of them"),
+    ("fit table.csv --y u --columns u,v --out x", 1, "leave it out of one"),
     ("fit missing.csv --out x", 1, "missing.csv: column 'u' has no value in line 3: fill it in"),
-    ("fit photos/dark --condition label --out x", 1, "leave out --condition label"),
-    ("fit photos --condition middle --out x", 1, "give none, label, left"),
-    ("fit photos --condition large.png --out x", 1, "resize it"),
+    ("fit photos/dark --y label --out x", 1, "leave out --y label"),
+    ("fit photos --observed middle --out x", 1, "pass left, right, top, bottom, or the path"),
+    ("fit photos --y kind --out x", 1, "pass --y label"),
+    ("fit photos --y label --observed left --out x", 1, "give one of them"),
+    ("fit table.csv --y kind --observed left --out x", 1, "--observed is for images"),
+    ("fit table.csv --distributed --out x", 1, "--distributed needs a launcher"),
+    ("fit photos --observed large.png --out x", 1, "resize it"),
     ("fit mixed --out x", 1, "give the size that all are to be brought to"),
-    ("fit table.csv --condition kind --effort 0 --out x", 1, "must be finite and > 0"),
-    ("fit table.csv --condition u,v,kind --out x", 1, "leave one out of --condition"),
+    ("fit table.csv --y kind --effort 0 --out x", 1, "must be finite and > 0"),
+    ("fit table.csv --y u,v,kind --out x", 1, "leave out at least one"),
     ("fit table.csv --flips --out x", 1, "leave them out for a table"),
     ("fit photos --columns u --out x", 1, "leave it out for images"),
     ("fit mnist --size [8,8] --out x", 1, "is for folders of images, and mnist is none"),
     ("fit five.npz --out x", 1, "give grey ones or RGB"),
-    ("fit table.csv --condition kind --json --out x", 1, "pass --dry-run as well"),
+    ("fit table.csv --y kind --json --out x", 1, "pass --dry-run as well"),
     ("fit twice.csv", 1, "rename one of"),
     ("fit latin.csv", 1, "save it as one"),
     ("fit broken.csv", 1, "line 3 of broken.csv has 1 values"),
@@ -503,9 +519,9 @@ WRONG = [
     ("sample newer.zip", 1, "version 99"),
     ("sample runs/begun", 1, "--resume goes on with it"),
     ("sample photos", 1, "name the folder of a run"),
-    ("sample runs/photos --given grey", 1, "it has bright, dark"),
+    ("sample runs/photos --y grey", 1, "it has bright, dark"),
     ("sample runs/u", 1, "a number for each of v"),
-    ("sample runs/u --given one", 1, "a number for each of v"),
+    ("sample runs/u --y one", 1, "a number for each of v"),
     ("sample runs/halves", 1, "use sliceflow inpaint"),
     ("sample runs/photos --n -1", 1, "pass --n 1 or more"),
     ("sample runs/photos --n 0", 1, "pass --n 1 or more"),
@@ -514,14 +530,14 @@ WRONG = [
     ("sample runs/photos --n 100000", 1, "pass --n 14"),
     ("inpaint runs/halves photos --n 1000000000000 --out f.npz", 1, "PiB of memory, and"),
     ("inpaint runs/halves photos --n 100000", 1, "pass --n 1479 or less, or a name that ends"),
-    ("fit table.csv --condition kind --particles 1000000000000 --out x", 1, "pass --particles"),
-    ("fit photos --particles 1000000000000 --dry-run", 1, "PiB of memory, and"),
+    ("fit table.csv --y kind --n-particles 1000000000000 --out x", 1, "pass --n-particles"),
+    ("fit photos --n-particles 1000000000000 --dry-run", 1, "PiB of memory, and"),
     ("sample runs/photos --out some.jpeg", 1, "give .png, .npz or the name of a folder"),
     ("sample runs/table --out some.png", 1, "give .csv or .npz"),
     ("sample runs/photos --out table.csv/some.png", 1, "choose another path"),
-    ("inpaint runs/photos photos", 1, "fit one with --condition left"),
+    ("inpaint runs/photos photos", 1, "fit one with --observed left"),
     ("inpaint runs/halves photos --out filled.gif", 1, "give .png, .npz or the name of a folder"),
-    ("inpaint runs/halves photos --most 0", 1, "pass --most 1 or more"),
+    ("inpaint runs/halves photos --max-images 0", 1, "pass --max-images 1 or more"),
     ("evaluate a-table.csv", 1, "name the one it is to be like"),
     ("evaluate runs/photos/model.zip", 1, "pass --data mnist"),
     ("info nowhere.zip", 1, "No such file"),
@@ -565,8 +581,17 @@ def test_a_wrong_use_ends_in_one_line(place, command, code, fix, capsys, monkeyp
 def test_many_processes_have_no_dry_run(place, capsys, monkeypatch):
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "one that torchrun gave")
     with pytest.raises(SystemExit):
-        main(["fit", "table.csv", "--dry-run"])
+        main(["fit", "table.csv", "--distributed", "--dry-run"])
     assert "without the launcher" in capsys.readouterr().err
+
+
+def test_many_processes_are_asked_for(place, capsys, monkeypatch):
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "one that torchrun gave")
+    with pytest.raises(SystemExit) as end:
+        main(["fit", "table.csv", "--y", "kind", "--out", "x"])
+    assert end.value.code == 2  # which a launcher does not try again
+    assert "pass --distributed" in capsys.readouterr().err
+    assert not Path("x").exists()
 
 
 def test_an_attempt_after_one_that_had_ended(place, monkeypatch):
@@ -574,17 +599,17 @@ def test_an_attempt_after_one_that_had_ended(place, monkeypatch):
     before = Path("runs/table/model.zip").read_bytes()
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "one that torchrun gave")
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
-    main(["fit", "table.csv", "--condition", "kind", "--preset", "quick"])
+    main(["fit", "table.csv", "--y", "kind", "--schedule", "quick", "--distributed"])
     assert Path("runs/table/model.zip").read_bytes() == before
 
 
 def test_a_stream(place):
     """The images of a folder, by their classes or without, and a part of them given."""
-    main(["fit", "photos", "--stream", "--condition", "label", "--out", "runs/streamed", *SHORT])
+    main(["fit", "photos", "--stream", "--y", "label", "--out", "runs/streamed", *SHORT])
     assert set(load("runs/streamed/model.zip").classes) == {"bright", "dark"}
     main(["fit", "photos", "--stream", "--out", "runs/whole", *SHORT])
     assert load("runs/whole/model.zip").classes is None
-    main(["fit", "photos", "--stream", "--condition", "left", "--out", "runs/part", *SHORT])
+    main(["fit", "photos", "--stream", "--observed", "left", "--out", "runs/part", *SHORT])
     assert Path("runs/part/samples.png").exists()
 
 
@@ -610,7 +635,7 @@ def test_a_full_disk_leaves_what_was_there(place, small_disk, run, name, capsys)
     before = {path: path.read_bytes() for path in small_disk.rglob("*.*")}
     n = "500" if run == "photos" else "5000"
     with pytest.raises(SystemExit):
-        main(["sample", f"runs/{run}", "--n", n, "--seed", "1", "--out", str(out)])
+        main(["sample", f"runs/{run}", "--n", n, "--random-state", "1", "--out", str(out)])
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith(FULL)
     assert str(out) in line
@@ -624,7 +649,7 @@ def test_a_full_disk_leaves_what_was_there(place, small_disk, run, name, capsys)
 def test_a_fit_on_a_full_disk_leaves_no_part_of_its_config(place, small_disk, capsys):
     (small_disk / "ballast").write_bytes(bytes(64 * 1024))
     with pytest.raises(SystemExit):
-        main(["fit", "table.csv", "--condition", "kind", "--out", str(small_disk / "run"), *SHORT])
+        main(["fit", "table.csv", "--y", "kind", "--out", str(small_disk / "run"), *SHORT])
     assert FULL in capsys.readouterr().err
     assert not (small_disk / "run" / "config.yaml").exists()
 

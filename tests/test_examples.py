@@ -47,7 +47,7 @@ MNIST = data_folder() / "mnist"
 @pytest.mark.skipif(not list(MNIST.glob("train-images*")), reason=f"MNIST is not in {MNIST}")
 def test_digits(tmp_path):
     out = tmp_path / "digits.png"
-    assert "some of 1000 digits" in run("mnist.py", "--out", out, "--particles", "1000")
+    assert "some of 1000 digits" in run("mnist.py", "--out", out, "--n-particles", "1000")
     assert out.stat().st_size > 5_000
 
 
@@ -55,7 +55,7 @@ def test_digits(tmp_path):
 @pytest.mark.skipif(not list(MNIST.glob("train-images*")), reason=f"MNIST is not in {MNIST}")
 def test_film(tmp_path):
     moments = 1 + len(pyramid((1, 28, 28), "quick"))
-    told = run("film.py", "--out-dir", tmp_path, "--particles", "500")
+    told = run("film.py", "--out-dir", tmp_path, "--n-particles", "500")
     assert f"{moments} moments" in told
     with Image.open(tmp_path / "film.gif") as film:
         assert film.n_frames > 10  # frames that are alike are one

@@ -160,7 +160,7 @@ def test_one_long_text_does_not_make_all_long():
 
 def test_a_column_is_named_once(capsys):
     Path("some.csv").write_text("u,v\n1,2\n2,3\n")
-    for flags in (("--columns", "u,u"), ("--condition", "u,u")):
+    for flags in (("--columns", "u,u"), ("--y", "u,u")):
         assert told(capsys, "fit", "some.csv", *flags).endswith(
             "names u more than once: name it once"
         )
@@ -268,7 +268,7 @@ def test_a_bad_image_is_named(kind, capsys):
     with pytest.raises(FileError, match=rf"a\.parquet {fix}"):
         data.stream("a.parquet").draw(Random(0, Draw.PROBE), 1)
     with pytest.raises(FileError, match=fix):
-        read(Fit("photos", condition="photos/x.png", size=(8, 8)))
+        read(Fit("photos", observed="photos/x.png", size=(8, 8)))
 
 
 def test_a_link_to_nothing(capsys):
@@ -379,7 +379,7 @@ def test_suffixes_in_any_case():
     ]
     assert read(Fit("A.CSV")).x.tolist() == [[1, 2]]
     Path("mask.PNG").write_bytes(png(np.full((5, 5), 255, np.uint8)))
-    assert read(Fit("a.NPZ", condition="mask.PNG", stream=True)).observed.all()
+    assert read(Fit("a.NPZ", observed="mask.PNG", stream=True)).observed.all()
 
 
 def test_what_is_only_streamed(capsys):
@@ -411,7 +411,7 @@ def test_what_is_no_regular_file_is_not_opened(irregular, capsys):
         assert f"{path} {fix}" in told(capsys, "inpaint", path, "mnist")
         assert f"{path} {fix}" in told(capsys, "fit", path, "--stream")
         assert f"{path} {fix}" in told(capsys, "fit", "a.npz", "--config", path)
-        assert f"{path} {fix}" in told(capsys, "fit", "a.npz", "--condition", path)
+        assert f"{path} {fix}" in told(capsys, "fit", "a.npz", "--observed", path)
     for suffix in ("csv", "npz", "npy", "parquet", "tar"):
         Path(f"pipe.{suffix}").symlink_to("pipe")
         flags = ["--stream"] if suffix in ("npy", "parquet", "tar") else []
@@ -626,7 +626,7 @@ def test_a_huge_file_of_settings_is_not_read(capsys):
 
 @pytest.mark.parametrize(
     "text",
-    ["preset: quick\n", "data: [1, 2]\n", "data: some.csv\neffort: much\n", "data: x\nz: 1\n"],
+    ["schedule: quick\n", "data: [1, 2]\n", "data: some.csv\neffort: much\n", "data: x\nz: 1\n"],
 )
 def test_settings_of_something_else(text, capsys):
     Path("run").mkdir()
@@ -688,7 +688,7 @@ def test_a_fit_goes_on_with_damaged_metrics_and_pictures():
     run = Run(Path("run"))
     run.picture(0).parent.mkdir(parents=True)
     run.picture(10**5).write_bytes(WHOLE[:500])
-    run.config.write_text("data: photos\npreset: quick\neffort: 0.05\n")
+    run.config.write_text("data: photos\nschedule: quick\neffort: 0.05\n")
     run.metrics.write_text("junk\n" + json.dumps(LINE | {"step": 10**5}) + "\n")
     main(["fit", "--config", "run/config.yaml", "--out", "run", "--resume"])
     assert run.moments()[-1]["step"] == 10**5

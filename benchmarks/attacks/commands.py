@@ -3,13 +3,13 @@
 from benchmarks.attacks import Case, product
 
 WHOLE = "whole number"
-FIT = "fit table.csv --preset quick --effort 0.05 "
-PLAIN = "fit numbers.csv --preset quick "
+FIT = "fit table.csv --schedule quick --effort 0.05 "
+PLAIN = "fit numbers.csv --schedule quick "
 ROWS = "import csv; rows = list(csv.reader(open('{}')))\n"
 
 OPTIONS = [
     *product(
-        PLAIN + "--effort 0.05 --particles {}",
+        PLAIN + "--effort 0.05 --n-particles {}",
         {
             "0": "2 or more",
             "1": "2 or more",
@@ -23,7 +23,7 @@ OPTIONS = [
         },
     ),
     *product(
-        PLAIN + "--effort 0.05 --batch {}",
+        PLAIN + "--effort 0.05 --batch-size {}",
         {
             "0": "2 or more",
             "1": "2 or more",
@@ -54,11 +54,11 @@ OPTIONS = [
         },
     ),
     *product(
-        PLAIN + "--effort 0.05 --seed {}",
+        PLAIN + "--effort 0.05 --random-state {}",
         {"-1": "0 or more", "x": WHOLE, "1.5": WHOLE, "nan": WHOLE},
     ),
     *product(
-        FIT + "--condition kind --amplifier {}",
+        FIT + "--y kind --amplifier {}",
         {
             "-1": "amplifier",
             "nan": "amplifier",
@@ -67,14 +67,14 @@ OPTIONS = [
         },
     ),
     *product(
-        FIT + "--condition {}",
+        FIT + "--y {}",
         {
             "nope": "has no column 'nope'",
-            "''": "column|condition",
+            "''": "empty name",
             "kind,nope": "nope",
             "u,u": "u",
             "kind,code": "kind",
-            "u,v,kind,code": "all columns are given|kind",
+            "u,v,kind,code": "names all columns|kind",
             "label": "has no column 'label'",
             "left": "has no column 'left'",
             "KIND": "kind",
@@ -91,9 +91,9 @@ OPTIONS = [
             "''": "column|name|words",
         },
     ),
-    *product(FIT + "--condition u --columns {}", {"u": "u", "u,v": "u", "v,v": "v"}),
+    *product(FIT + "--y u --columns {}", {"u": "u", "u,v": "u", "v,v": "v"}),
     *product(
-        "fit table.csv --preset {}",
+        "fit table.csv --schedule {}",
         {"fast": "one of quick", "''": "one of quick", "QUICK": "one of quick"},
     ),
     *product(
@@ -104,20 +104,24 @@ OPTIONS = [
             "--stream": "CSV",
             "--json": "dry",
             "--resume": "no run",
-            "--colour red": "there is no --colour",
-            "--seeds 3": "--seed",
+            "--colour red": "unknown option --colour",
+            "--random-sate 3": "--random-state",
+            "--preset quick": "use --schedule",
+            "--condition kind": "use --y or --observed",
+            "--observed left": "for images",
+            "--distributed": "needs a launcher",
             "--out keep.csv": "another path|is a file|not a folder|folder",
             "--out runs/done": "has ended",
             "--out runs/begun": "--resume",
             "--data-dir": "argument|expected",
             "--amplifier 3": "leave it out",
-            "--condition kind --y-type words": "labels",
-            "--condition kind --y-type numbers": "y must be numbers",
-            "extra": "there is no extra|unrecognized",
+            "--y kind --y-type words": "labels",
+            "--y kind --y-type numbers": "y must be numbers",
+            "extra": "unknown argument extra",
         },
     ),
     *product(
-        "fit photos --effort 0.01 --preset quick --size {}",
+        "fit photos --effort 0.01 --schedule quick --size {}",
         {
             "0": "size",
             "-3": "size",
@@ -131,31 +135,35 @@ OPTIONS = [
         },
     ),
     *product(
-        "fit photos --preset quick --effort 0.01 --condition {}",
+        "fit photos --schedule quick --effort 0.01 --y {}",
+        {"nope": "--y label", "left": "--y label", "label --observed left": "give one of them"},
+    ),
+    *product(
+        "fit photos --schedule quick --effort 0.01 --observed {}",
         {
-            "nope": "none, label",
-            "nowhere.png": "none, label",
+            "nope": "left, right",
+            "nowhere.png": "left, right",
             "mask-9x9.png": "resize it",
             "white.png": "leave it out|mark some",
             "table.csv": "image",
             "photos": "image|folder",
             "fifo": "fifo|regular",
-            "kind": "none, label",
+            "label": "left, right",
         },
     ),
     *product(
-        "fit plain --preset quick --effort 0.01 {}",
+        "fit plain --schedule quick --effort 0.01 {}",
         {
-            "--condition label": "no labels",
+            "--y label": "no labels",
             "--columns u": "for tables",
-            "--y-type labels": "y_type|--y-type|condition",
+            "--y-type labels": "y_type|--y-type",
         },
     ),
 ]
 
 DATA = [
     *product(
-        "fit {} --preset quick --effort 0.05",
+        "fit {} --schedule quick --effort 0.05",
         {
             "nowhere.csv": "No such file|does not exist",
             "nowhere": "nowhere",
@@ -211,7 +219,7 @@ DATA = [
         },
     ),
     *product(
-        "fit {} --stream --preset quick --effort 0.05",
+        "fit {} --stream --schedule quick --effort 0.05",
         {
             "nowhere.parquet": "nowhere",
             "text.npz": "text.npz",
@@ -283,57 +291,57 @@ DATA = [
 
 WORKS = [
     Case(
-        FIT + "--condition kind --out runs/new",
+        FIT + "--y kind --out runs/new",
         then="assert load('runs/new/model.zip').classes.tolist() == ['a', 'b']",
     ),
     Case(
-        FIT + "--condition code --columns u,v --out runs/new",
+        FIT + "--y code --columns u,v --out runs/new",
         then="assert load('runs/new/model.zip').classes.tolist() == [0, 1, 2]",
     ),
     Case(
-        FIT + "--condition code --columns u,v --y-type numbers --out runs/new",
+        FIT + "--y code --columns u,v --y-type numbers --out runs/new",
         then="assert load('runs/new/model.zip').classes is None",
     ),
     Case(
-        FIT + "--condition v --columns u --out runs/new",
+        FIT + "--y v --columns u --out runs/new",
         then="assert load('runs/new/model.zip').names == ('u', 'v')",
     ),
     Case(
-        FIT + "--condition v,code --columns u --out runs/new",
+        FIT + "--y v,code --columns u --out runs/new",
         then="assert load('runs/new/model.zip').condition.l == 2",
     ),
     *[
         Case(
-            f"fit {name} --condition kind --preset quick --effort 0.05 --out runs/new",
+            f"fit {name} --y kind --schedule quick --effort 0.05 --out runs/new",
             then="m = load('runs/new/model.zip'); assert m.names == ('u', 'v', 'code', 'kind'), m.names",
         )
         for name in ("semicolons.csv", "tabs.csv", "bom.csv", "crlf.csv", "UPPER.CSV")
     ],
-    Case("fit missing.csv --columns u,v --preset quick --effort 0.05 --out runs/new"),
-    Case("fit two-rows.csv --preset quick --effort 0.05 --out runs/new"),
-    Case("fit wide.csv --preset quick --effort 0.05 --out runs/new"),
+    Case("fit missing.csv --columns u,v --schedule quick --effort 0.05 --out runs/new"),
+    Case("fit two-rows.csv --schedule quick --effort 0.05 --out runs/new"),
+    Case("fit wide.csv --schedule quick --effort 0.05 --out runs/new"),
     *[
         Case(
-            f"fit photos --size {size} --preset quick --effort 0.01 --out runs/new",
+            f"fit photos --size {size} --schedule quick --effort 0.01 --out runs/new",
             then="assert load('runs/new/model.zip').shape == (3, 4, 4)",
         )
         for size in ("4", "4,4", "'[4,4]'")
     ],
-    Case("fit images.npz --preset quick --effort 0.01 --out runs/new"),
+    Case("fit images.npz --schedule quick --effort 0.01 --out runs/new"),
     Case(
-        "fit last.npz --preset quick --effort 0.01 --out runs/new",
+        "fit last.npz --schedule quick --effort 0.01 --out runs/new",
         then="assert load('runs/new/model.zip').shape == (1, 6, 6)",
     ),
-    Case("fit labelled.npz --condition label --preset quick --effort 0.01 --out runs/new"),
-    Case("fit photos --condition half.png --preset quick --effort 0.01 --out runs/new"),
-    Case("fit photos --condition label --preset quick --effort 0.01 --out runs/new"),
+    Case("fit labelled.npz --y label --schedule quick --effort 0.01 --out runs/new"),
+    Case("fit photos --observed half.png --schedule quick --effort 0.01 --out runs/new"),
+    Case("fit photos --y label --schedule quick --effort 0.01 --out runs/new"),
     Case("fit --config good.yaml --out runs/new"),
     Case(
-        "fit table.csv --condition kind --preset quick --effort 0.05 --dry-run",
+        "fit table.csv --y kind --schedule quick --effort 0.05 --dry-run",
         then="assert not Path('runs/done/stages/new').exists()",
     ),
     Case(
-        "fit table.csv --condition kind --preset quick --effort 0.05 --dry-run --json",
+        "fit table.csv --y kind --schedule quick --effort 0.05 --dry-run --json",
         then="import json; assert json.loads(Path('stdout.txt').read_text())['seconds'] > 0",
     ),
     *[
@@ -349,26 +357,22 @@ WORKS = [
         + "assert all(float(v).is_integer() for row in rows[1:] for v in row)",
     ),
     Case(
-        "sample labels.zip --given bee --n 7 --out some.csv",
+        "sample labels.zip --y bee --n 7 --out some.csv",
         then=ROWS.format("some.csv") + "assert {row[2] for row in rows[1:]} == {'bee'}",
     ),
     Case(
-        "sample numbers.zip --given 0.5 --n 7 --out some.csv",
+        "sample numbers.zip --y 0.5 --n 7 --out some.csv",
         then=ROWS.format("some.csv") + "assert {float(row[2]) for row in rows[1:]} == {0.5}",
     ),
+    Case("sample numbers.zip --y 1000 --n 7 --out some.csv", warning="y is given beyond the data"),
+    Case("sample numbers.zip --y -1e6 --n 7 --out some.csv", warning="y is given beyond the data"),
+    Case("sample pairs.zip --y 0.1,0.2 --n 7 --out some.csv"),
     Case(
-        "sample numbers.zip --given 1000 --n 7 --out some.csv", warning="y is given beyond the data"
-    ),
-    Case(
-        "sample numbers.zip --given -1e6 --n 7 --out some.csv", warning="y is given beyond the data"
-    ),
-    Case("sample pairs.zip --given 0.1,0.2 --n 7 --out some.csv"),
-    Case(
-        "sample pairs.zip --given 0.1,99 --n 7 --out some.csv",
+        "sample pairs.zip --y 0.1,99 --n 7 --out some.csv",
         warning="y1 is given beyond the data",
     ),
     Case(
-        "sample classes.zip --given 2 --n 7 --out some.png",
+        "sample classes.zip --y 2 --n 7 --out some.png",
         then="assert Path('some.png').stat().st_size",
     ),
     Case("sample images.zip --n 1 --out some.PNG", then="assert 'PNG' in Path('some.PNG').name"),
@@ -398,8 +402,8 @@ WORKS = [
         then="assert '1 sample is' in Path('stdout.txt').read_text()",
     ),
     Case(
-        "sample points.zip --n 5 --seed 3 --out a.csv",
-        then="import sys; sys.argv = 'sliceflow sample points.zip --n 5 --seed 3 --out b.csv'.split()\nfrom sliceflow.cli import main; main()\nassert Path('a.csv').read_text() == Path('b.csv').read_text()",
+        "sample points.zip --n 5 --random-state 3 --out a.csv",
+        then="import sys; sys.argv = 'sliceflow sample points.zip --n 5 --random-state 3 --out b.csv'.split()\nfrom sliceflow.cli import main; main()\nassert Path('a.csv').read_text() == Path('b.csv').read_text()",
     ),
     Case(
         "sample points.zip --n 5 --out a.csv",
@@ -412,8 +416,8 @@ WORKS = [
         )
         for name in ("escape-absolute", "escape-relative", "escape-dots", "escape-terminal")
     ],
-    Case("inpaint halves.zip images.npz --n 2 --most 3 --out filled.png"),
-    Case("inpaint halves.zip images.npz --n 1 --most 1 --out filled.npz"),
+    Case("inpaint halves.zip images.npz --n 2 --max-images 3 --out filled.png"),
+    Case("inpaint halves.zip images.npz --n 1 --max-images 1 --out filled.npz"),
     Case(
         "evaluate table.csv --data table.csv",
         then="assert 'sliced distance' in Path('stdout.txt').read_text()",
@@ -452,7 +456,7 @@ SAMPLES = [
     ),
     *product("sample images.zip --n {} --out some.png", {"1000000000": "memory", "0": "1 or more"}),
     Case("sample halves.zip --out x.png", "inpaint"),
-    *product("sample points.zip --seed {}", {"-1": "0 or more", "x": WHOLE, "1.5": WHOLE}),
+    *product("sample points.zip --random-state {}", {"-1": "0 or more", "x": WHOLE, "1.5": WHOLE}),
     *product(
         "sample {} --out some.csv",
         {
@@ -494,7 +498,7 @@ SAMPLES = [
         },
     ),
     *product(
-        "sample labels.zip --out some.csv --given {}",
+        "sample labels.zip --out some.csv --y {}",
         {
             "dog": "ant, bee, cow",
             "''": "ant, bee, cow",
@@ -504,7 +508,7 @@ SAMPLES = [
         },
     ),
     *product(
-        "sample numbers.zip --out some.csv --given {}",
+        "sample numbers.zip --out some.csv --y {}",
         {
             "x": "a number for each",
             "1,2": "a number for each",
@@ -518,15 +522,15 @@ SAMPLES = [
         "sample pairs.zip --out some.csv {}",
         {
             "": "a number for each",
-            "--given 1": "a number for each",
-            "--given 1,2,3": "a number for each",
-            "--given 1,x": "a number for each",
-            "--given ,": "a number for each",
+            "--y 1": "a number for each",
+            "--y 1,2,3": "a number for each",
+            "--y 1,x": "a number for each",
+            "--y ,": "a number for each",
         },
     ),
-    *product("sample points.zip --given {}", {"1": "no condition", "ant": "no condition"}),
+    *product("sample points.zip --y {}", {"1": "no condition", "ant": "no condition"}),
     *product(
-        "sample classes.zip --out x.png --given {}",
+        "sample classes.zip --out x.png --y {}",
         {"9": "0, 1, 2", "ant": "0, 1, 2", "1.5": "0, 1, 2"},
     ),
     *product(
@@ -535,23 +539,23 @@ SAMPLES = [
             "--n 0": "1 or more",
             "--n -1": "1 or more",
             "--n x": WHOLE,
-            "--most 0": "1 or more",
-            "--most x": WHOLE,
+            "--max-images 0": "1 or more",
+            "--max-images x": WHOLE,
             "--out filled.gif": ".png, .npz",
             "--out filled.csv": ".png, .npz",
-            "--seed -1": "0 or more",
+            "--random-state -1": "0 or more",
             "--n 1000000000000": "too large for one picture",
         },
     ),
     *product(
         "inpaint {} images.npz",
         {
-            "images.zip": "--condition left",
-            "classes.zip": "--condition left",
-            "points.zip": "--condition|images|.csv",
+            "images.zip": "--observed left",
+            "classes.zip": "--observed left",
+            "points.zip": "--observed|images|.csv",
             "nowhere.zip": "No such file",
             "rows.zip": "images|Python|.csv",
-            "runs/done": "--condition|images|.csv",
+            "runs/done": "--observed|images|.csv",
         },
     ),
 ]
@@ -625,7 +629,7 @@ RUNS = [
     ),
     *(
         Case(
-            f"fit table.csv --condition kind --preset quick --effort 0.1 --out runs/{name} --resume",
+            f"fit table.csv --y kind --schedule quick --effort 0.1 --out runs/{name} --resume",
             refusal,
         )
         for name, refusal in {
@@ -639,7 +643,7 @@ RUNS = [
         "fit --config runs/begun/config.yaml --out runs/begun --resume",
         then="load('runs/begun/model.zip')",
     ),
-    Case("fit table.csv --condition kind --preset best --out runs/begun --resume", "preset"),
+    Case("fit table.csv --y kind --schedule best --out runs/begun --resume", "schedule"),
     Case("evaluate runs/done --data nowhere.csv", "nowhere"),
     Case("evaluate runs/done --n 1", "2 or more"),
     Case("evaluate runs/done --n x", WHOLE),
@@ -670,9 +674,9 @@ WORDS = [
             "info none": "no model|no run",
             "info table.csv": "table.csv",
             "info ''": "model|path",
-            "bench extra": "there is no extra|unrecognized",
-            "info points.zip extra": "there is no extra|unrecognized",
-            "--colour": "there is no|commands",
+            "bench extra": "unknown argument extra",
+            "info points.zip extra": "unknown argument extra",
+            "--colour": "unknown option",
             "sample points.zip --out": "argument|expected",
         },
     ),

@@ -209,8 +209,8 @@ def make_models(folder: Path) -> None:
 
 def make_runs(folder: Path) -> None:
     """Make a run that has ended, by the command line, and runs that are spoiled."""
-    command = [sys.executable, "-m", "sliceflow", "fit", "table.csv", "--condition", "kind"]
-    settings = ["--preset", "quick", "--effort", "0.1", "--out", "runs/done"]
+    command = [sys.executable, "-m", "sliceflow", "fit", "table.csv", "--y", "kind"]
+    settings = ["--schedule", "quick", "--effort", "0.1", "--out", "runs/done"]
     subprocess.run([*command, *settings], cwd=folder, check=True, capture_output=True)
     run = folder / "runs" / "done"
     spoiled = {
@@ -253,9 +253,9 @@ def make_settings(folder: Path) -> None:
         "junk.yaml": b"\x00\xff\x01:",
         "open.yaml": b"data: [1, 2\n",
         "unknown.yaml": b"data: table.csv\ncolour: red\n",
-        "typed.yaml": b"data: table.csv\nparticles: many\n",
+        "typed.yaml": b"data: table.csv\nn_particles: many\n",
         "tagged.yaml": b"data: !!python/object/apply:os.system [touch owned]\n",
-        "good.yaml": b"data: table.csv\ncondition: kind\npreset: quick\neffort: 0.05\n",
+        "good.yaml": b"data: table.csv\ny: kind\nschedule: quick\neffort: 0.05\n",
     }
     for name, content in files.items():
         (folder / name).write_bytes(content)

@@ -24,7 +24,7 @@ def read_settings(path: Path) -> dict[str, Any]:
         _check_plain(path, text)
         settings = yaml.safe_load(text)
     if not isinstance(settings, dict) or not all(isinstance(name, str) for name in settings):
-        raise FileError(f"{path} holds no settings: write one in each line, as in preset: quick")
+        raise FileError(f"{path} holds no settings: write one in each line, as in schedule: quick")
     return settings
 
 

@@ -32,8 +32,8 @@ COMMANDS = {
 ABOUT = """Sample p(x) and p(x | y) of images and tables, without a network and without training.
 
 Examples:
-  sliceflow fit mnist --condition label --preset quick
-  sliceflow sample runs/mnist --given 7 --out sevens.png
+  sliceflow fit mnist --y label --schedule quick
+  sliceflow sample runs/mnist --y 7 --out sevens.png
   sliceflow evaluate runs/mnist
 """
 
@@ -46,7 +46,7 @@ EXPECTED = (
 DEBUG = "SLICEFLOW_DEBUG"
 """If this is set in the environment, errors come with where they happened."""
 
-SMALLER = {"fit": "--particles", "sample": "--n", "inpaint": "--most", "evaluate": "--n"}
+SMALLER = {"fit": "--n-particles", "sample": "--n", "inpaint": "--max-images", "evaluate": "--n"}
 """What decides how much memory a command takes."""
 
 FIXES = {
@@ -56,18 +56,9 @@ FIXES = {
     errno.ENOTDIR: ": choose another path",
     errno.EACCES: ": choose another path",
 }
-FLAGS = {
-    "n_particles": "--particles",
-    "batch_size": "--batch",
-    "random_state": "--seed",
-    "y_type": "--y-type",
-    "amplifier": "--amplifier",
-    "effort": "--effort",
-    "most": "--most",
-    "n": "--n",
-    "size": "--size",
-}
-"""What parameters of the library are called here."""
+
+PARAMETERS = {field.name for command in COMMANDS.values() for field in fields(command)}
+"""Options of all commands, most of which have the name of a parameter of the library."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -112,5 +103,10 @@ def _told(error: BaseException) -> str:
 
 
 def _with_flags(message: str) -> str:
-    """Return a message in which parameters are called as their flags."""
-    return re.sub(rf"\b({'|'.join(FLAGS)})=", lambda name: f"{FLAGS[name[1]]} ", message)
+    """Return a message of the library with flags instead of parameters: --n-particles 2."""
+
+    def flag(found: re.Match[str]) -> str:
+        name = found[1]
+        return f"--{name.replace('_', '-')} " if name in PARAMETERS else found[0]
+
+    return re.sub(r"\b(\w+)=", flag, message)

@@ -87,10 +87,10 @@ def fitted(model: FlowModel | None, data: str) -> Fit:
     if model is None:
         return Fit(data)
     if len(model.shape) == 3:
-        return Fit(data, condition="none" if model.classes is None else "label")
+        return Fit(data, y=None if model.classes is None else "label")
     d = math.prod(model.shape)
-    columns, given = (",".join(names) for names in (model.names[:d], model.names[d:]))
-    return Fit(data, columns=columns or None, condition=given or "none")
+    columns, y = (",".join(names) for names in (model.names[:d], model.names[d:]))
+    return Fit(data, columns=columns or None, y=y or None)
 
 
 def of_tables(samples: np.ndarray, data: np.ndarray, options: Evaluate) -> dict[str, float]:

@@ -44,37 +44,37 @@ def opened(path: Path) -> FlowModel:
     return load(model_file(path))
 
 
-def conditions(model: FlowModel, given: str | None, n: int) -> np.ndarray | None:
+def conditions(model: FlowModel, y: str | None, n: int) -> np.ndarray | None:
     """Return y for n samples, from what is written for it."""
     if isinstance(model.condition, Observed):
         raise ValueError("the model fills in what is missing: use sliceflow inpaint")
     if model.classes is not None:
-        return _labels(model.classes, given, n)
+        return _labels(model.classes, y, n)
     if isinstance(model.condition, Columns):
-        return _columns(model, given, n)
-    if given is not None:
-        raise ValueError("the model has no condition: leave out --given")
+        return _columns(model, y, n)
+    if y is not None:
+        raise ValueError("the model has no condition: leave out --y")
     return None
 
 
-def _labels(classes: np.ndarray, given: str | None, n: int) -> np.ndarray:
-    if given is None:
+def _labels(classes: np.ndarray, y: str | None, n: int) -> np.ndarray:
+    if y is None:
         return np.sort(np.resize(classes, n))
     known = {str(label): label for label in classes}
-    if given not in known:
-        raise ValueError(f"--given {given} is no label of the model: it has {', '.join(known)}")
-    return np.full(n, known[given])
+    if y not in known:
+        raise ValueError(f"--y {y} is not one of the model's labels: it has {', '.join(known)}")
+    return np.full(n, known[y])
 
 
-def _columns(model: FlowModel, given: str | None, n: int) -> np.ndarray:
+def _columns(model: FlowModel, y: str | None, n: int) -> np.ndarray:
     l = model.condition.l
     names = ", ".join(model.names[-l:]) or f"{l} columns"
     try:
-        values = [float(value) for value in (given or "").split(",")]
+        values = [float(value) for value in (y or "").split(",")]
     except ValueError:
         values = []
     if len(values) != l:
-        raise ValueError(f"--given has to have a number for each of {names}: such as --given 1,2.5")
+        raise ValueError(f"--y has to have a number for each of {names}: such as --y 1,2.5")
     return np.tile(values, (n, 1))
 
 
@@ -160,7 +160,7 @@ def filled(model: FlowModel, images: np.ndarray, n: int, seed: int | None) -> np
     """Return n samples for each image: (images, n, C, h, w)."""
     if not isinstance(model.condition, Observed):
         raise ValueError(
-            "the model does not fill in images: fit one with --condition left, say, first"
+            "the model does not fill in images: fit one with --observed left, say, first"
         )
     if images.shape[1:] != model.shape:
         raise ValueError(

@@ -16,21 +16,24 @@ import yaml
 from torch.distributed import is_torchelastic_launched
 
 from sliceflow._atomic import write_text
+from sliceflow._ending import WRONG_USE, end
 from sliceflow._terminal import say
-from sliceflow._validation import check_number
+from sliceflow._validation import check_number, check_seed
 from sliceflow.board import Board
 from sliceflow.cli.options import STARTED, Fit
 from sliceflow.cli.results import finish
 from sliceflow.cli.source import Source, asked_for, read
 from sliceflow.course import Callback, State
+from sliceflow.distributed import group
 from sliceflow.estimator import SlicedFlow
 from sliceflow.forecast import Forecast, rehearse
 from sliceflow.plan import Plan
 from sliceflow.runs import Run, Watcher, rows_to_compare
 from sliceflow.schedules import Stage, by_name, scaled
 
-MOST = 10_000
-"""Particles by default, if the data has as many rows."""
+# To be deleted once `SlicedFlow` has the same defaults.
+N_PARTICLES, BATCH_SIZE = 10_000, 20_000
+"""Maximum number of particles, and of rows of data in each step, by default."""
 
 OF_A_CALL = ("resume", "dry_run", "minutes", "json", "tensorboard", "out")
 """Options that are not part of what a run is. Minutes become an effort."""
@@ -40,17 +43,38 @@ def run(options: Fit) -> None:
     """Fit, or tell what it would take."""
     if options.json and not options.dry_run:
         raise ValueError("--json is what a dry run prints: pass --dry-run as well, or leave it out")
-    if is_torchelastic_launched() and (options.dry_run or options.minutes is not None):
+    _check_launcher(options)
+    if options.distributed and (options.dry_run or options.minutes is not None):
         raise ValueError("--dry-run and --minutes are for one process: try it without the launcher")
     if options.dry_run:
-        tell(options)
+        tell(seeded(options))
         return
     place = Run(options.out or Path("runs", Path(options.data).resolve().stem))
     if place.model.exists() and os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0":
         return  # the attempt before this one had written it when it was killed
     is_first = not is_torchelastic_launched() or os.environ["RANK"] == "0"
     with place.locked() if is_first else nullcontext():
-        fit(going_on(options, place), place)
+        fit(seeded(going_on(options, place)), place)
+
+
+def _check_launcher(options: Fit) -> None:
+    """Refuse a fit of many processes that was not asked for, and one without them."""
+    if is_torchelastic_launched() and not options.distributed:
+        line = "it was started by a launcher: pass --distributed to share the fit among processes"
+        end(f"sliceflow fit: {line}", WRONG_USE)  # after which the launcher does not try again
+    if options.distributed and not is_torchelastic_launched():
+        raise ValueError(
+            "--distributed needs a launcher: start it as python -m sliceflow.launch -m sliceflow "
+            "fit ..., or leave it out"
+        )
+
+
+def seeded(options: Fit) -> Fit:
+    """Return the options with a seed, the same in all processes: if none is given, one is drawn."""
+    if options.random_state is not None:
+        return options
+    (seed,) = group().most(check_seed(None))
+    return replace(options, random_state=seed)
 
 
 def tell(options: Fit) -> None:
@@ -84,7 +108,7 @@ def fit(options: Fit, place: Run) -> None:
 
 def title(options: Fit) -> str:
     """Return what a run is called."""
-    return f"{options.data}, {options.preset}"
+    return f"{options.data}, {options.schedule}"
 
 
 def rehearsed(options: Fit, plan: Plan, source: Source) -> Forecast:
@@ -106,15 +130,14 @@ def planned(options: Fit, source: Source) -> Plan:
     """Return what the fit does."""
     effort = check_number("effort", options.effort, positive=True)
     rows = len(source.x if source.stream is None else source.stream)
-    m = min(rows, MOST) if options.particles is None else options.particles
     fitting = SlicedFlow(
-        n_particles=m,
-        schedule=scaled(by_name(options.preset, source.x.shape[1:]), effort),
+        n_particles=min(rows, N_PARTICLES) if options.n_particles is None else options.n_particles,
+        schedule=scaled(by_name(options.schedule, source.x.shape[1:]), effort),
         y_type=options.y_type,
         amplifier=options.amplifier,
         observed=source.observed,
-        batch_size=options.batch,
-        random_state=options.seed,
+        batch_size=BATCH_SIZE if options.batch_size is None else options.batch_size,
+        random_state=options.random_state,
     )
     if source.stream is not None:
         return fitting.plan(source.stream)
@@ -128,7 +151,7 @@ def timed(options: Fit, forecast: Forecast, plan: Plan) -> tuple[Fit, Plan]:
     spent = 0 if options.dry_run else forecast.rehearsal  # which a dry run does not take again
     times = forecast.effort(plan.flow.schedule, options.minutes, spent)
     options = replace(options, effort=options.effort * times, minutes=None)
-    schedule = scaled(by_name(options.preset, plan.flow.shape), options.effort)
+    schedule = scaled(by_name(options.schedule, plan.flow.shape), options.effort)
     return options, replace(plan, flow=replace(plan.flow, schedule=schedule))
 
 
@@ -152,6 +175,8 @@ def going_on(options: Fit, place: Run) -> Fit:
     if not options.resume:
         raise ValueError(f"{place.folder} has a run: pass --resume to go on, or another --out")
     before = kept(asked_for(place))
+    if options.random_state is None:
+        options = replace(options, random_state=before["random_state"])
     if options.minutes is not None:
         options = replace(options, effort=before["effort"], minutes=None)
     for name, value in kept(options).items():

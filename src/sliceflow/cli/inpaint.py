@@ -12,10 +12,11 @@ from sliceflow.data import load
 def run(options: Inpaint) -> None:
     """Fill in images."""
     model = opened(options.model)
-    out, most = checked_out(options.out, model), check_integer("most", options.most, 1)
+    out = checked_out(options.out, model)
+    n_images = check_integer("max_images", options.max_images, 1)
     size = (model.shape[-2], model.shape[-1]) if Path(options.images).is_dir() else None
-    images = load(options.images, "test", options.data_dir, size)[:most].pixels
+    images = load(options.images, "test", options.data_dir, size)[:n_images].pixels
     check_picture(out, model, "n", options.n, len(images))
-    samples = filled(model, images, options.n, options.seed)
+    samples = filled(model, images, options.n, options.random_state)
     save_filled(out, model, images, samples)
     say(f"{counted(len(images), 'image')} filled in: {out}")

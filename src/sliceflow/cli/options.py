@@ -24,80 +24,88 @@ class Size(tuple[int, int]):
 
 @dataclass
 class Fit:
-    """Move particles from noise onto data, and save how: the model.
+    """Move particles from noise onto the data, and save the recorded flow as a model.
 
     For example:
-      sliceflow fit mnist --condition label --preset quick
+      sliceflow fit mnist --y label --schedule quick
       sliceflow fit photos/ --size 64 --minutes 30 --out runs/photos
-      sliceflow fit cifar10 --condition left        given the left half, fill in the right
-      sliceflow fit flowers.csv --condition species
+      sliceflow fit cifar10 --observed left         given the left half, fill in the right
+      sliceflow fit flowers.csv --y species
       sliceflow fit many.parquet --stream           more than fits in memory
       sliceflow fit mnist --dry-run                 the schedule, how long, and how much memory
 
     Parameters
     ----------
     data
-        mnist, fashion-mnist, cifar10 or celeba; or the path of a folder of images, with a folder
-        for each class if there are any, of an npz file, or of a CSV table.
+        mnist, fashion-mnist, cifar10 or celeba; or the path of a folder of images (with a subfolder
+        for each class, if there are classes), of an npz file, or of a CSV table.
     out
-        The folder of the run. By default runs/ and the name of the data.
-    condition
-        What samples are given: none; label; left, right, top or bottom for that half of an image;
-        the path of an image that is white where pixels are given; or columns of a table, by name.
+        Folder of the run. By default runs/ and the name of the data.
+    y
+        What to condition on: "label" for the labels of images, or the names of columns of a table,
+        separated by commas. By default nothing.
+    observed
+        The part of each image that is given when sampling: left, right, top or bottom, or the path
+        of a mask image that is white where pixels are given. By default none.
     columns
-        The columns of a table to model, by name. By default all others.
-    preset
-        How many steps: more come nearer to the data.
+        Columns of a table to model, separated by commas. By default all that are not in --y.
+    schedule
+        Preset for the number of steps: more steps come nearer to the data.
     effort
-        Times the steps of the preset.
+        Factor for the number of steps of the schedule.
     minutes
-        Take so long: sets the effort.
-    particles
-        How many. By default as many as the data has rows, but not more than 10000.
-    batch
-        The most rows of data that a step sees.
+        Time budget in minutes; overrides --effort.
+    n_particles
+        Number of particles. By default one for each row of data, at most 10,000.
+    batch_size
+        Maximum number of rows of data used in each step. By default 20,000.
     size
-        Bring images of a folder to this height and width, as 64x48, or 64 for both.
+        Resize the images of a folder to this height and width: 64x48, or 64 for both.
     flips
         Also learn the mirror images.
     stream
-        Read the data as it is needed: a folder of images, of Parquet or of tar files, or a file
-        that ends in parquet, tar, npy or npz.
+        Read data while fitting instead of loading it all: a folder of images, of Parquet files or
+        of tar files, or a file that ends in parquet, tar, npy or npz.
     y_type
-        What a column that is given has: labels or numbers. By default words, and whole numbers of
-        at most 100 different values that each occur twice on average, are labels.
+        Whether --y holds labels or numbers. By default words are labels, and so are whole numbers
+        with at most 100 different values that each occur twice on average.
     amplifier
-        How much the condition weighs. By default 10 for labels and 1 for numbers.
-    seed
-        The same seed gives the same model.
+        Weight of --y. By default 10 for labels and 1 for numbers.
+    random_state
+        Seed: the same seed gives the same model. By default one is drawn, and saved in config.yaml.
     resume
-        Go on where the run in this folder was stopped.
+        Continue the interrupted run in this folder.
+    distributed
+        Share the fit among the processes that python -m sliceflow.launch or torchrun started.
     dry_run
-        Print the schedule, and how long and how much memory it would take, and end.
+        Print the schedule and the time and memory that the fit would take, without running it.
     json
-        Print what a dry run finds as JSON.
+        Print the results of a dry run as JSON.
     tensorboard
-        Also show the run in TensorBoard: tensorboard --logdir runs. Needs the extra of that name.
+        Also log the run for TensorBoard; view it with tensorboard --logdir runs. Needs the extra
+        of that name.
     data_dir
-        Where data sets are, or are to be put. By default SLICEFLOW_DATA, else ~/.cache/sliceflow.
+        Folder for downloaded data sets. By default SLICEFLOW_DATA, or ~/.cache/sliceflow.
     """
 
     data: str
     out: Path | None = None
-    condition: str = "none"
+    y: str | None = None
+    observed: str | None = None
     columns: str | None = None
-    preset: Literal["quick", "standard", "best"] = "standard"
+    schedule: Literal["quick", "standard", "best"] = "standard"
     effort: float = 1.0
     minutes: float | None = None
-    particles: int | None = None
-    batch: int = 20_000
+    n_particles: int | None = None
+    batch_size: int | None = None
     size: Size | None = None
     flips: bool = False
     stream: bool = False
     y_type: Literal["labels", "numbers"] | None = None
     amplifier: float | None = None
-    seed: int = 0
+    random_state: int | None = None
     resume: bool = False
+    distributed: bool = False
     dry_run: bool = False
     json: bool = False
     tensorboard: bool = False
@@ -109,35 +117,36 @@ class Sample:
     """Draw new samples from a model.
 
     For example:
-      sliceflow sample runs/mnist --given 7 --out sevens.png
-      sliceflow sample runs/flowers --given setosa --n 1000 --out flowers.csv
+      sliceflow sample runs/mnist --y 7 --out sevens.png
+      sliceflow sample runs/flowers --y setosa --n 1000 --out flowers.csv
       sliceflow sample model.zip --n 50000 --out samples.npz
 
     Parameters
     ----------
     model
-        The folder of a run, or the file of a model.
+        Folder of a run, or file of a model.
     n
-        How many.
-    given
-        The label, by default some of each; or the values of given columns, separated by commas.
+        Number of samples.
+    y
+        Condition: a label, or the values of the columns of y, separated by commas. By default
+        equally many samples of each label.
     out
-        A picture (.png), arrays (.npz), a table (.csv), or a folder of pictures. By default
-        samples.png for images and samples.csv for a table.
-    seed
-        The same seed gives the same samples. By default each call gives new ones.
+        Output: an image grid (.png), arrays (.npz), a table (.csv), or a folder of images. By
+        default samples.png for images and samples.csv for a table.
+    random_state
+        Seed: the same seed gives the same samples. By default every call draws new ones.
     """
 
     model: Path
     n: int = 100
-    given: str | None = None
+    y: str | None = None
     out: Path | None = None
-    seed: int | None = None
+    random_state: int | None = None
 
 
 @dataclass
 class Inpaint:
-    """Fill in the rest of images, given a part of each.
+    """Fill in the missing part of images.
 
     For example:
       sliceflow inpaint runs/cifar10 cifar10 --out filled.png
@@ -146,29 +155,29 @@ class Inpaint:
     Parameters
     ----------
     model
-        The folder of a run, or the file of a model, fitted with such a condition.
+        Folder of a run, or file of a model, that was fitted with --observed.
     images
         mnist, fashion-mnist, cifar10 or celeba, for images of the test set; or the path of a
         folder of images or of an npz file.
     n
-        How many samples for each image.
-    most
-        The most images.
+        Number of samples for each image.
+    max_images
+        Maximum number of images to fill in.
     out
-        A picture of what is given, the samples and the original (.png), arrays (.npz), or a folder
-        of pictures of all samples, one image after the other.
-    seed
-        The same seed gives the same samples. By default each call gives new ones.
+        Output: a grid of the observed part, the samples and the original (.png), arrays (.npz), or
+        a folder with all samples, one image after the other.
+    random_state
+        Seed: the same seed gives the same samples. By default every call draws new ones.
     data_dir
-        Where data sets are. By default SLICEFLOW_DATA, else ~/.cache/sliceflow.
+        Folder of downloaded data sets. By default SLICEFLOW_DATA, or ~/.cache/sliceflow.
     """
 
     model: Path
     images: str
     n: int = 8
-    most: int = 10
+    max_images: int = 10
     out: Path = Path("filled.png")
-    seed: int | None = None
+    random_state: int | None = None
     data_dir: Path | None = None
 
 

@@ -25,6 +25,16 @@ from sliceflow.cli.options import Size
 NEGATIVE = re.compile(r"-\.?\d")
 """What begins a value and not a flag."""
 
+RENAMED = {
+    "--particles": "--n-particles",
+    "--preset": "--schedule",
+    "--seed": "--random-state",
+    "--condition": "--y or --observed",
+    "--given": "--y",
+    "--most": "--max-images",
+}
+"""Options of earlier versions, and their names now."""
+
 set_parsing_settings(add_print_completion_argument=True)
 register_type(Size, serializer=list, deserializer=Size.read)
 
@@ -71,8 +81,9 @@ class Parser(ArgumentParser):
             kinds = {action.dest: getattr(action, "_typehint", None) for action in self._actions}
             return f"{key} cannot be {value!r}: give {_wanted(kinds.get(key))}"
         if found := re.search(r"unrecognized arguments: (\S+)", message):
-            flags = [flag for action in self._actions for flag in action.option_strings]
-            return f"there is no {found[1]}{near(found[1].split('=')[0], flags)}"
+            return self._unknown(found[1])
+        if found := re.search(r"does not accept option '(\w+)'", message):  # in a file
+            return self._unknown(f"--{found[1].replace('_', '-')}")
         if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
             return (
                 f"there is no command {found[1]}{near(found[1], re.findall(r'[a-z]+', found[2]))}"
@@ -82,6 +93,13 @@ class Parser(ArgumentParser):
         if found := re.search(r'expected "subcommand" to be one of {(.*)}', message):
             return f"it needs one of its commands: {found[1].replace(',', ', ')}"
         return " ".join(message.split())
+
+    def _unknown(self, argument: str) -> str:
+        """Return what is wrong with an argument that does not exist, and what may be meant."""
+        name = argument.partition("=")[0]
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        fix = f": use {RENAMED[name]}" if name in RENAMED else near(name, flags)
+        return f"unknown {'option' if name.startswith('-') else 'argument'} {argument}{fix}"
 
 
 class ConfigFile(ActionConfigFile):

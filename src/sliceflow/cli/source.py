@@ -1,6 +1,5 @@
 """What a fit is given: rows and conditions, from the options of the command line."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -8,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from sliceflow._random import Draw, Random
-from sliceflow._validation import HALVES
+from sliceflow._validation import HALVES, check_seed
 from sliceflow.cli.options import Fit
 from sliceflow.cli.parser import options_of
 from sliceflow.data import Images, Stream, load, stream
-from sliceflow.data.folders import SUFFIXES, read_image
+from sliceflow.data.folders import read_image
 from sliceflow.data.tables import Table, is_csv, load_csv
 from sliceflow.runs import Run
 
@@ -43,9 +42,9 @@ def read(fit: Fit) -> Source:
     if fit.stream:
         return _streamed(fit)
     if is_csv(fit.data):
-        return _table(load_csv(Path(fit.data)), *_columns(fit))
+        return _table(load_csv(Path(fit.data)), fit)
     images = load(fit.data, folder=fit.data_dir, size=fit.size)
-    return _images(images.with_flips() if fit.flips else images, fit.condition)
+    return _images(images.with_flips() if fit.flips else images, fit)
 
 
 def asked_for(run: Run) -> Fit:
@@ -73,72 +72,81 @@ def _check(fit: Fit) -> None:
 
 def _streamed(fit: Fit) -> Source:
     """Return a stream, and some of its rows."""
-    is_part = fit.condition in HALVES or Path(fit.condition).suffix.lower() in SUFFIXES
-    given, columns = _columns(replace(fit, condition="none") if is_part else fit)
-    found = stream(fit.data, given, columns, fit.size)
-    found = replace(found, conditional=bool(given))
-    x, y = found.draw(Random(fit.seed, Draw.PROBE), LOOKED_AT)
+    given, columns = _columns(fit)
+    found = replace(stream(fit.data, given, columns, fit.size), conditional=bool(given))
+    x, y = found.draw(Random(check_seed(fit.random_state), Draw.PROBE), LOOKED_AT)
     if given and y is None:
-        raise ValueError(f"{fit.data} has no labels: leave out --condition label")
-    observed = _images(Images(x), fit.condition).observed if is_part else None
-    return Source(x, y, observed, stream=found)
+        raise ValueError(f"{fit.data} has no labels: leave out --y {fit.y}")
+    return Source(x, y, _observed(fit.observed, x.shape[1:]), stream=found)
 
 
 def _columns(fit: Fit) -> tuple[list[str], list[str]]:
-    """Return the names of columns that are given, and those that are drawn, if they are named."""
-    given, drawn = _names("--condition", fit.condition), _names("--columns", fit.columns)
+    """Return the names of the columns of y, and of those of x if they are named."""
+    given, drawn = _names("--y", fit.y), _names("--columns", fit.columns)
     if both := [name for name in drawn if name in given]:
-        raise ValueError(f"{', '.join(both)}: either drawn or given: leave it out of one of them")
+        raise ValueError(f"{', '.join(both)}: in both --y and --columns: leave it out of one")
     return given, drawn
 
 
 def _names(flag: str, text: str | None) -> list[str]:
     """Return names that commas separate."""
-    names = [] if text in (None, "none") else [name.strip() for name in text.split(",")]
-    if text and "" in names:
+    names = [] if text is None else [name.strip() for name in text.split(",")]
+    if "" in names:
         raise ValueError(f"{flag} {text!r} has an empty name: separate names by one comma")
     if twice := [name for name in names if names.count(name) > 1]:
         raise ValueError(f"{flag} names {twice[0]} more than once: name it once")
     return names
 
 
-def _table(table: Table, given: Sequence[str], columns: Sequence[str]) -> Source:
+def _table(table: Table, fit: Fit) -> Source:
+    given, columns = _columns(fit)
     y = [table.column(name) for name in given]
     names = columns or [name for name in table.columns if name not in given]
     if not names:
-        raise ValueError("all columns are given: leave one out of --condition, to be drawn")
-    x = table.numbers(names)
+        raise ValueError("--y names all columns: leave out at least one, to be modelled")
+    observed, x = _observed(fit.observed, (len(names),)), table.numbers(names)
     if len(y) != 1:
-        return Source(x, table.numbers(given) if given else None, names=(*names, *given))
-    return Source(x, y[0], names=(*names, *given))
+        return Source(x, table.numbers(given) if given else None, observed, (*names, *given))
+    return Source(x, y[0], observed, (*names, *given))
 
 
-def _images(images: Images, condition: str) -> Source:
+def _images(images: Images, fit: Fit) -> Source:
     if images.shape[0] not in (1, 3):
         raise ValueError(
             f"the images have {images.shape[0]} channels: give grey ones or RGB, or use Python"
         )
-    if condition == "none":
-        return Source(images.pixels)
-    if condition == "label":
-        if images.labels is None:
-            raise ValueError(
-                "the images have no labels: put those of each class into a folder of its own, or "
-                "leave out --condition label"
-            )
-        names = np.array(images.classes)
-        return Source(images.pixels, names[images.labels] if len(names) else images.labels)
-    if condition in HALVES:
-        return Source(images.pixels, observed=condition)
-    return Source(images.pixels, observed=_mask(Path(condition), images.shape))
+    y = None if fit.y is None else _labels(images, fit.y)
+    return Source(images.pixels, y, _observed(fit.observed, images.shape))
 
 
-def _mask(path: Path, shape: tuple[int, int, int]) -> np.ndarray:
+def _labels(images: Images, y: str) -> np.ndarray:
+    """Return the label of each image."""
+    if y != "label":
+        raise ValueError(f"--y {y}: images can only be conditioned on labels: pass --y label")
+    if images.labels is None:
+        raise ValueError(
+            "the images have no labels: put those of each class into a folder of its own, or "
+            "leave out --y label"
+        )
+    names = np.array(images.classes)
+    return names[images.labels] if len(names) else images.labels
+
+
+def _observed(name: str | None, shape: tuple[int, ...]) -> str | np.ndarray | None:
+    """Return the part of x that is given: the name of a half, or a mask."""
+    if name is None:
+        return None
+    if len(shape) != 3:
+        raise ValueError("--observed is for images: for a table, name the given columns as --y")
+    return name if name in HALVES else _mask(Path(name), shape)
+
+
+def _mask(path: Path, shape: tuple[int, ...]) -> np.ndarray:
     """Return where an image is white."""
     if not path.exists():
         raise ValueError(
-            f"--condition {path}: give none, label, {', '.join(HALVES)} or the path of an image "
-            "that is white where pixels are given"
+            f"--observed {path}: pass {', '.join(HALVES)}, or the path of an image that is white "
+            "where pixels are given"
         )
     white = np.asarray(read_image(path).convert("L")) > 127
     if white.shape != shape[1:]:
