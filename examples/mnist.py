@@ -3,8 +3,8 @@
     python examples/mnist.py
 
 Draws a hundred of them to `digits.png`. MNIST is fetched once, or found in the folder that
-`--data-dir` names. `docs/results.md` says how long this takes on two cores; `--schedule standard` and
-`--schedule best` take longer, and come nearer.
+`--data-dir` names. `docs/results.md` says how long this takes. `--schedule standard` and
+`--schedule best` take longer, and come nearer to the data.
 """
 
 import argparse
