@@ -6,10 +6,8 @@ Draw new rows of a table, by class, given a number, or given some of the columns
 """
 
 # %%
-# The table has 150 irises of three species, with four lengths in centimetres. A data frame can be
-# passed to ``fit`` as it is.
-
-from pathlib import Path
+# The table has 150 irises of three species, with four lengths in centimetres. Run this file in its
+# own folder, ``examples/tables``.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,7 +16,7 @@ import pandas as pd
 from sliceflow import SlicedFlow
 from sliceflow.metrics import sliced_wasserstein
 
-flowers = pd.read_csv(Path(__file__).parents[1] / "flowers.csv")
+flowers = pd.read_csv("../flowers.csv")
 columns = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
 species = flowers["species"].unique()
 flowers.groupby("species")[columns].agg(["mean", "std"]).round(2)
@@ -27,8 +25,8 @@ flowers.groupby("species")[columns].agg(["mean", "std"]).round(2)
 # Rows of a species
 # -----------------
 #
-# ``fit`` takes the columns to draw and, as its second argument, the column to condition on. Words
-# are labels. ``sample`` then draws as many rows of a species as you ask for.
+# ``fit`` takes data frames or arrays: first the columns to draw, then the column to condition on.
+# Words are labels. ``sample`` then draws new rows of a species.
 
 model = SlicedFlow(random_state=0).fit(flowers[columns], flowers["species"])
 drawn = {name: model.sample(50, y=name, random_state=0) for name in species}
@@ -129,9 +127,9 @@ axes[0].set_ylabel("drawn: median and middle 90 % (cm)")
 plt.show()
 
 # %%
-# Sepals tell setosa (blue) from the others, but versicolor and virginica only roughly. The bars are
-# too short: 27 of 30 should hold the truth. That is common with few rows, so test such intervals
-# on rows that you know, as here, before you rely on them.
+# The petals of setosa (blue) are filled in well, and those of the others only roughly, because their
+# sepals are alike. Many bars are too short: 27 of 30 should hold the truth. With few rows this is
+# common, so test such intervals on rows that you know, as here, before you rely on them.
 
 # %%
 # What the sliced distance says
@@ -167,6 +165,7 @@ axis.invert_yaxis()
 plt.show()
 
 # %%
-# Drawn rows should come as near to unseen flowers as the rows of the fit do. They come close, and
-# are much nearer than rows whose columns were shuffled, each of which is right by itself.
-# ``sliceflow evaluate`` prints these distances for a run of the command line.
+# Ideally, drawn rows are as near to unseen flowers as the rows of the fit are. They are not quite as
+# near, but much nearer than rows with shuffled columns, where each column alone is right and the
+# relations between columns are lost. ``sliceflow evaluate`` prints such distances for a run of the
+# command line.
