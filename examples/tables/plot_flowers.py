@@ -127,8 +127,8 @@ axes[0].set_ylabel("drawn: median and middle 90 % (cm)")
 plt.show()
 
 # %%
-# The petals of setosa (blue) are filled in well, and those of the others only roughly, because their
-# sepals are alike. Many bars are too short: 27 of 30 should hold the truth. With few rows this is
+# The petals of setosa (blue) are filled in well. Those of the others are filled in only roughly,
+# because their sepals are alike. Many bars are too short: 27 of 30 should hold the truth. With few rows this is
 # common, so test such intervals on rows that you know, as here, before you rely on them.
 
 # %%
@@ -165,7 +165,7 @@ axis.invert_yaxis()
 plt.show()
 
 # %%
-# Ideally, drawn rows are as near to unseen flowers as the rows of the fit are. They are not quite as
-# near, but much nearer than rows with shuffled columns, where each column alone is right and the
+# Ideally, drawn rows are as near to unseen flowers as the rows of the fit are. They are not quite
+# as near, but much nearer than rows with shuffled columns, where each column alone is right and the
 # relations between columns are lost. ``sliceflow evaluate`` prints such distances for a run of the
 # command line.
