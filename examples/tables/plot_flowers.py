@@ -128,8 +128,9 @@ plt.show()
 
 # %%
 # The petals of setosa (blue) are filled in well. Those of the others are filled in only roughly,
-# because their sepals are alike. Many bars are too short: 27 of 30 should hold the truth. With few rows this is
-# common, so test such intervals on rows that you know, as here, before you rely on them.
+# because their sepals are alike. Many bars are too short: 27 of 30 should hold the truth. With few
+# rows this is common, so test such intervals on rows that you know, as here, before you rely on
+# them.
 
 # %%
 # What the sliced distance says
