@@ -65,13 +65,15 @@ def write_photos(folder: Path) -> None:
 
 
 def compared(name: str, command: list[str]) -> Iterator[Figure]:
-    """Yield foretold / measured."""
+    """Yield the seconds of a fit, and foretold / measured."""
     told, _, _ = fit([*command, "--dry-run", "--json"])
     foretold = json.loads(told)
     _, seconds, memory = fit(command)
-    about = f"foretold / measured, {name.replace('.', ', ')}"
+    what = name.replace(".", ", ")
+    yield Figure(f"fit.seconds.{name}", seconds, "s", f"the whole command `sliceflow fit`, {what}")
+    about = f"foretold / measured, {what}"
     ratio = foretold["seconds"] / seconds
-    yield Figure(f"forecast.seconds.{name}", ratio, "", f"seconds {about}: {seconds:.0f} s")
+    yield Figure(f"forecast.seconds.{name}", ratio, "", f"seconds {about}")
     ratio = foretold["bytes"] / memory
     gib = memory / 2**30
     yield Figure(f"forecast.memory.{name}", ratio, "", f"memory {about}: {gib:.1f} GiB")

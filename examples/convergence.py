@@ -4,7 +4,7 @@
 
 Prints the sliced-Wasserstein distance between 5,000 samples of a flow and data that it has not
 seen, over that between two sets of such data, for both engines. Means over ten fresh sets and, of
-offline samples, over ten draws. Takes about two minutes.
+offline samples, over ten draws.
 
 The last column is the median distance to the nearest row of the data that the flow was fitted to,
 over that of fresh data: as many particles as rows end on the rows themselves, so `batched` says

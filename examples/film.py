@@ -2,7 +2,7 @@
 
     python examples/film.py
 
-Draws `film.gif` and `evolution.png`, in half a minute on two cores.
+Draws `film.gif` and `evolution.png`.
 """
 
 import argparse

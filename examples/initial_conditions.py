@@ -4,7 +4,7 @@
 
 On the two-dimensional illustration, prints the RMS distance between the conditional flow and the
 ideal ones when the particles' y are those of the data, and when they are drawn from the data with
-replacement. Takes half a minute.
+replacement.
 """
 
 import numpy as np

@@ -1,9 +1,10 @@
-"""Ten thousand digits from noise, without a network, in half a minute on two cores.
+"""Ten thousand digits from noise, without a network.
 
     python examples/mnist.py
 
 Draws a hundred of them to `digits.png`. MNIST is fetched once, or found in the folder that
-`--data-dir` names. `--schedule standard` and `--schedule best` take longer, and come nearer.
+`--data-dir` names. `docs/results.md` says how long this takes. `--schedule standard` and
+`--schedule best` take longer, and come nearer to the data.
 """
 
 import argparse

@@ -1,10 +1,12 @@
 """What README and docs say to do is done here, block by block, in the order of each document."""
 
 import doctest
+import importlib
 import os
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from own_data import make_photos
 
 import sliceflow.estimator
 from benchmarks.__main__ import SUITES
+from sliceflow.cli import COMMANDS
 from sliceflow.data import data_folder
 
 ROOT = Path(__file__).parents[1]
@@ -91,6 +94,17 @@ def test_what_the_paper_is_mapped_to_exists():
         assert set(re.findall(r"\w+", code)) <= names, code
 
 
+def test_the_page_of_commands_has_every_option(monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
+    page = importlib.import_module("commands").all_help("0")
+    for name, command in COMMANDS.items():
+        _, _, section = page.partition(f"## sliceflow {name}\n")
+        section, _, _ = section.partition("\n## ")
+        told = re.findall(r"{option} (?:--)?([\w-]+)", section)
+        assert {field.name.replace("_", "-") for field in fields(command)} <= set(told)
+
+
 def test_links_lead_somewhere():
     """Within the project: `sphinx-build -b linkcheck` tries those that lead out of it."""
     for path in DOCUMENTS:
@@ -98,7 +112,7 @@ def test_links_lead_somewhere():
             if link.startswith("http"):
                 continue
             here = path.parent / link
-            is_gallery = "concepts/" in link  # which Sphinx makes
+            is_gallery = link.startswith(("concepts/", "tables/"))  # which Sphinx makes
             assert here.exists() or is_gallery, f"{path.name}: {link}"
 
 
