@@ -314,7 +314,7 @@ def test_if_numpy_draws_something_else_old_models_are_refused(monkeypatch):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [({"version": 4}, "version 4, newer than 3: use a newer sliceflow"),
-     ({"version": 0}, "version 0, not 3: use the sliceflow that wrote it"),
+     ({"version": 0}, "version 0, not 3: use the version of sliceflow that wrote it"),
      ({"format": "sliceflow checkpoint"}, "a sliceflow checkpoint, not a sliceflow model")],
 )  # fmt: skip
 def test_files_of_other_versions_and_formats(changed, said, tmp_path):
