@@ -38,7 +38,7 @@ def test_free(condition, y, free):
 def test_initial_conditions_are_those_of_the_data(condition, y, free, n):
     """Each row as often as any other, in another order."""
     z = condition.join(X, y)
-    drawn = condition.initial(ArrayTarget(z), Random(0, Draw.CONDITIONS), n)
+    drawn = ArrayTarget(z).draw(Random(0, Draw.CONDITIONS), n)
     assert not torch.equal(drawn[:, :9], z)
     assert torch.equal(drawn.sort(dim=1).values, z.repeat(1, n // 9).sort(dim=1).values)
 
@@ -57,7 +57,7 @@ def test_initial_labels_are_as_frequent_as_those_of_the_data(n):
     order = mixed(Random(0, Draw.ORDER), labels)
     condition = Label(3, 10.0)
     target = ArrayTarget(condition.join(torch.zeros(1, 1000), torch.from_numpy(labels[order])))
-    _, drawn = condition.split(condition.initial(target, Random(1, Draw.CONDITIONS), n))
+    _, drawn = condition.split(target.draw(Random(1, Draw.CONDITIONS), n))
     expected = n * np.array([0.5, 0.3, 0.2])
     assert np.abs(np.bincount(drawn, minlength=3) - expected).max() <= 2
 

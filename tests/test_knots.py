@@ -52,6 +52,16 @@ def test_packed_or_not_bits_are_the_same(bits, p, q):
     assert torch.equal(displacement(T, z.contiguous()), displacement(T.unpacked(), z.contiguous()))
 
 
+@pytest.mark.parametrize("contiguous", [True, False])
+def test_a_jump_between_two_knots_at_one_place_is_finite(contiguous):
+    """Its slope is infinite, and zero times that is not a number."""
+    T = KnotMap(torch.tensor([[0.0, 1, 1, 2]]), torch.tensor([[0.0, 0, -1e10, -1e10]]))
+    z = torch.tensor([[-1.0, 0, 0.5, 1, 1.5, 2, 3]])
+    z = z.contiguous() if contiguous else z.repeat_interleave(2, dim=1)[:, ::2]
+    T.move(z)
+    assert z.isfinite().all()
+
+
 @given(p=samples(), q=samples())
 def test_it_is_monotone_and_stays_between_the_extremes(p, q):
     z = torch.linspace(-2, 2, 500).expand(2, -1) * p.abs().amax()

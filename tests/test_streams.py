@@ -109,6 +109,10 @@ def target_of(path, batch_size=600):
     return target
 
 
+def labels_of(target, key):
+    return target.codec.condition.groups(target.batch(key)).float()
+
+
 def test_a_batch_depends_on_its_key_alone(tmp_path):
     path, _ = table(tmp_path)
     one, other = target_of(path), target_of(path)
@@ -122,7 +126,7 @@ def test_a_batch_depends_on_its_key_alone(tmp_path):
 def test_labels_are_as_often_as_in_the_data(tmp_path):
     path, columns = table(tmp_path)
     target = target_of(path)
-    shares = [target.join.labels(target.batch(Key(i, Draw.BATCH))).mean() for i in range(20)]
+    shares = [labels_of(target, Key(i, Draw.BATCH)).mean() for i in range(20)]
     np.testing.assert_allclose(shares, columns["kind"].mean(), atol=1 / 600)
 
 
@@ -170,8 +174,8 @@ def test_images_are_streamed(tmp_path):
     """Each stage sees a batch of its own, read while the one before it goes on."""
     pixels, labels = images()
     data = save_npz(tmp_path, pixels, labels)
-    settings = {"n_particles": 50, "batch_size": 100, "random_state": 0, "shards": 2}
-    model = SlicedFlow(schedule="quick", **settings).fit(data)
+    settings = {"n_particles": 50, "batch_size": 100, "random_state": 0}
+    model = SlicedFlow(schedule="quick", **settings).fit(data, shards=2)
     assert model.particles_.shape == (50, 3, 6, 5)
     assert set(model.classes_) == set(labels)
 
@@ -245,7 +249,7 @@ def test_images_have_no_columns(tmp_path):
 
 
 def test_a_label_that_is_too_rare_to_be_found(tmp_path, monkeypatch):
-    monkeypatch.setattr("sliceflow.estimator.PROBED", 50)
+    monkeypatch.setattr("sliceflow.estimator._PROBED", 50)
     y = np.where(np.arange(N) < 3, 2, np.arange(N) % 2)
     with pytest.raises(ValueError, match="put rare labels together"):
         SlicedFlow(schedule=2, random_state=0).fit(save_numbers(tmp_path, y))

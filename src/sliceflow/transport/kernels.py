@@ -359,7 +359,7 @@ def locate(z, x, where):
 def interpolate(z, where, x, move_by, slope):
     """Replace values at these knots by their displacement.
 
-    One by one: three gathers for each are slower, on CPUs that mend them in microcode threefold.
+    One by one: three gathers for each are slower, threefold on CPUs that do them in microcode.
     """
     low, high = x[0], x[-1]
     for i in range(len(z)):
@@ -374,7 +374,8 @@ def interpolate_row(z, x, move_by, where, slope):
     """Replace each value by its displacement on the line between two knots."""
     for k in range(len(x) - 1):
         width = max(x[k + 1] - x[k], np.float32(1e-30))
-        slope[k] = (move_by[k + 1] - move_by[k]) / width
+        rise = (move_by[k + 1] - move_by[k]) / width
+        slope[k] = rise if np.isfinite(rise) else np.float32(0)  # a jump has no slope
     for begin in range(0, len(z), CHUNK):
         chunk = z[begin : begin + CHUNK]
         locate(chunk, x, where)

@@ -98,6 +98,7 @@ class KnotMap:
             return
         i = torch.searchsorted(self.x[:, 1:-1].contiguous(), z.contiguous(), right=True)
         slope = self.move_by.diff(dim=1) / self.x.diff(dim=1).clamp(min=1e-30)
+        slope = torch.where(slope.isfinite(), slope, 0.0)  # a jump has no slope
         inside = z.clamp(self.x[:, :1], self.x[:, -1:])
         along = (inside - self.x.gather(1, i)) * slope.gather(1, i)
         z.copy_(self.move_by.gather(1, i) + along + (inside - z))
