@@ -164,7 +164,7 @@ SETTINGS = [
             "[1, 0, 0]": "booleans",
             "np.ones(3, bool)": "leave it out",
             "np.zeros(3, bool)": "mark some",
-            "np.ones(2, bool)": "one for each",
+            "np.ones(2, bool)": "pass a mask of shape",
             "'left'": "images|mask",
             "'age'": "mask",
             "np.array([True, False, False])": "",
@@ -173,7 +173,7 @@ SETTINGS = [
     ),
     *cases(
         "flow(observed={}).fit(pixels)",
-        {"'middle'": "'left'", "np.ones((6, 6), bool)": "one for each", "'top'": "", "'right'": ""},
+        {"'middle'": "'left'", "np.ones((6, 6), bool)": "pass a mask", "'top'": "", "'right'": ""},
     ),
     python(
         SETUP + "flow(observed=np.array([True, False, False])).fit(x, labels)", "give one of them"
@@ -403,7 +403,7 @@ SAMPLING = [
         {
             "3": "whole rows",
             "3, pixels[:2]": "for each",
-            "3, pixels[0] / 255": "whole numbers",
+            "3, pixels[0] / 255": "integers from 0 to 255",
             "3, pixels[0].astype(int) + 256": "0 to 255",
             "3, pixels[:3]": "",
             "3, pixels[0]": "",
