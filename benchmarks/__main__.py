@@ -18,8 +18,8 @@ from pathlib import Path
 from time import perf_counter
 
 from benchmarks import ledger
-from sliceflow.figures import Figure
 from sliceflow.reproduce import REPRODUCTIONS, celeba, cifar10, digits
+from sliceflow.reproduce._figures import Figure
 
 SUITES = [
     *("steps", "profile", "accuracy", "cells", "growth", "cost", "mnist"),

@@ -11,7 +11,7 @@ from zipfile import ZipFile
 import numpy as np
 import safetensors.numpy
 
-from sliceflow import archive
+from sliceflow.files import _archive as archive
 
 Parts = dict[str, bytes]
 

@@ -9,8 +9,8 @@ from statistics import median
 import torch
 import torch.distributed as dist
 
-from sliceflow.distributed import distributed_group
-from sliceflow.speed import seconds
+from sliceflow.core._distributed import distributed_group
+from sliceflow.reproduce._speed import seconds
 
 MANY = 2**20
 """How many values, of 4 bytes, are a long message."""

@@ -5,7 +5,7 @@ import sys
 import torch
 
 from sliceflow import ArrayTarget, Flow, Spec, Stage
-from sliceflow._memory import peak_memory
+from sliceflow.core._memory import peak_memory
 
 m, n = map(int, sys.argv[1:])
 torch.set_num_threads(2)

@@ -15,8 +15,8 @@ import torch
 
 from benchmarks.forecasts import numbers
 from sliceflow import Plan, SlicedFlow, Stage, State
+from sliceflow.core._distributed import TorchDistributed
 from sliceflow.data import load
-from sliceflow.distributed import TorchDistributed
 
 SCHEDULES = {
     "mnist": [Stage(6, 7), Stage(6, 14, 7), Stage(8, 28, 7)],

@@ -8,9 +8,9 @@ import sys
 from time import perf_counter
 
 from sliceflow import SlicedFlow
-from sliceflow._memory import peak_memory
+from sliceflow.core._memory import peak_memory
 from sliceflow.data import stream
-from sliceflow.streams import StreamTarget
+from sliceflow.data._streams import StreamTarget
 
 if __name__ == "__main__":
     data, m = stream(sys.argv[1]), int(sys.argv[2])

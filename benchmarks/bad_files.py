@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks._mutations import MAY_LOAD, spoil
 from benchmarks.ledger import Figure
 from sliceflow import FileError, SlicedFlow, load
-from sliceflow._memory import peak_memory, reset_peak
+from sliceflow.core._memory import peak_memory, reset_peak
 
 TRIED = 10_000
 

@@ -7,8 +7,8 @@ import torch
 from benchmarks.ledger import Figure
 from sliceflow import ArrayTarget, Fast, Flow, Noise, Spec
 from sliceflow.data import load
+from sliceflow.flow.schedules import Preset, pyramid
 from sliceflow.metrics import sliced_wasserstein
-from sliceflow.schedules import Preset, pyramid
 
 M, SHAPE = 10_000, (1, 28, 28)
 

@@ -7,8 +7,8 @@ from itertools import groupby
 from benchmarks.ledger import Figure
 from sliceflow import Fast
 from sliceflow.data import load
-from sliceflow.reproduce.fits import PART, Judge, fit
-from sliceflow.schedules import Stage, pyramid
+from sliceflow.flow.schedules import Stage, pyramid
+from sliceflow.reproduce._fits import PART, Judge, fit
 
 QUICK = pyramid((3, 32, 32), "quick")
 

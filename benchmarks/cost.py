@@ -10,7 +10,7 @@ import torch
 
 from benchmarks.ledger import Figure
 from sliceflow import ArrayTarget, Fast, Flow, Spec, Stage
-from sliceflow.speed import one_step, seconds
+from sliceflow.reproduce._speed import one_step, seconds
 
 
 class Size(NamedTuple):

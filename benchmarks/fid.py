@@ -9,7 +9,7 @@ from torchmetrics.image.fid import FrechetInceptionDistance
 from benchmarks.ledger import Figure
 from sliceflow.data import Images, load
 from sliceflow.metrics import Inception, Statistics, frechet_distance, reference_features
-from sliceflow.reproduce.fits import FEATURES, inception
+from sliceflow.reproduce._fits import FEATURES, inception
 
 
 class AsFeatures(torch.nn.Module):

@@ -13,14 +13,14 @@ from PIL import Image
 
 from benchmarks.ledger import Figure
 from sliceflow.data import load
-from sliceflow.data.tables import save_csv
+from sliceflow.data._tables import save_csv
 
 PRESETS = ("quick", "standard", "best")
 ROWS, COLUMNS, PHOTOS = 20_000, 8, 500
 
 FIT = """
 import atexit, sys
-from sliceflow._memory import peak_memory
+from sliceflow.core._memory import peak_memory
 from sliceflow.cli import main
 atexit.register(lambda: print(peak_memory(), file=sys.stderr))
 main()

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from benchmarks.cost import Size, terms
 from benchmarks.ranks import formula
-from sliceflow.figures import Figure
-from sliceflow.schedules import Stage, pyramid
-from sliceflow.transport.histogram import CELLS
+from sliceflow.flow.schedules import Stage, pyramid
+from sliceflow.reproduce._figures import Figure
+from sliceflow.transport._histogram import CELLS
 
 ROOM, MEMORY, FLOPS = 80e9, 2.0e12, 19.5e12
 """Of a GPU: bytes, and bytes and float32 operations a second; NVIDIA A100, by its data sheet."""

@@ -13,8 +13,8 @@ import torch
 
 from benchmarks.ledger import ROOT, Figure
 from sliceflow import ArrayTarget, Flow, Spec, Stage
-from sliceflow.distributed import VALUES
-from sliceflow.speed import seconds
+from sliceflow.core._distributed import VALUES
+from sliceflow.reproduce._speed import seconds
 
 PICTURE = ROOT / "docs" / "growth.png"
 STEPS = 4

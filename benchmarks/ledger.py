@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-from sliceflow.figures import Figure
+from sliceflow.reproduce._figures import Figure
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"

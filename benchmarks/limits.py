@@ -8,9 +8,9 @@ from torch import Tensor
 from benchmarks.ledger import Figure
 from sliceflow import ArrayTarget, Codec, Flow, Gaussian, Spec
 from sliceflow.data import Images, load
-from sliceflow.pyramid import LanczosLevel
-from sliceflow.reproduce.fits import Judge
-from sliceflow.schedules import pyramid
+from sliceflow.directions._pyramid import LanczosLevel
+from sliceflow.flow.schedules import pyramid
+from sliceflow.reproduce._fits import Judge
 
 M = 3000
 

@@ -9,7 +9,7 @@ from statistics import median
 
 from benchmarks.ledger import ROOT, Figure
 from sliceflow.data import load
-from sliceflow.speed import seconds
+from sliceflow.reproduce._speed import seconds
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:

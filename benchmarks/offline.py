@@ -11,7 +11,7 @@ from benchmarks.ledger import Figure
 from sliceflow import Model, SlicedFlow, load
 from sliceflow.data import Images
 from sliceflow.data import load as load_images
-from sliceflow.reproduce.fits import PART, Judge, fit
+from sliceflow.reproduce._fits import PART, Judge, fit
 
 NAMES = ("mnist", "cifar10")
 PARTICLES = 10_000

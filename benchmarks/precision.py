@@ -8,7 +8,7 @@ from unittest.mock import patch
 from benchmarks.ledger import Figure
 from benchmarks.offline import quick_fit, saved
 from sliceflow import Model, Plan
-from sliceflow.reproduce.fits import PART, Judge
+from sliceflow.reproduce._fits import PART, Judge
 from sliceflow.transport import KnotMap
 
 SAMPLES = 1000

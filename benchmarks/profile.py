@@ -9,8 +9,8 @@ from unittest.mock import patch
 import torch
 
 from benchmarks.ledger import Figure
-from sliceflow.projections import tiles
-from sliceflow.speed import SIZES, M, N, fast_step
+from sliceflow.directions import tiles
+from sliceflow.reproduce._speed import SIZES, M, N, fast_step
 from sliceflow.transport import histogram
 
 STEPS = 10

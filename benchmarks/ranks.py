@@ -12,7 +12,7 @@ from statistics import median
 
 from benchmarks.forecasts import write_table
 from benchmarks.ledger import ROOT, Figure
-from sliceflow.transport.histogram import BUCKET, CELLS
+from sliceflow.transport._histogram import BUCKET, CELLS
 
 PROCESSES = (1, 2, 3, 4, 8)
 H = 28 * 28

@@ -13,9 +13,9 @@ import torch
 from benchmarks.ledger import Figure
 from benchmarks.offline import quick_fit, saved
 from sliceflow import Model, load
-from sliceflow._random import Draw, Random
-from sliceflow.loop import State
-from sliceflow.speed import seconds
+from sliceflow.core._random import Draw, Random
+from sliceflow.flow._loop import State
+from sliceflow.reproduce._speed import seconds
 
 MANY = 1000
 """Samples that are drawn at once."""

@@ -11,8 +11,8 @@ import scipy.optimize
 from benchmarks._ranked import SCHEDULES
 from benchmarks.ledger import Figure
 from benchmarks.ranks import formula, launched
-from sliceflow.distributed import SHARDS, VALUES
-from sliceflow.transport.histogram import CELLS
+from sliceflow.core._distributed import SHARDS, VALUES
+from sliceflow.transport._histogram import CELLS
 
 FITTED = [
     *((5000, 5000, SHARDS), (5000, 20_000, SHARDS), (20_000, 5000, SHARDS)),

@@ -6,7 +6,7 @@ import ot
 import torch
 
 from benchmarks.ledger import Figure
-from sliceflow.speed import SIZES, M, N, fast_step, ratio, speeds, speedup_over
+from sliceflow.reproduce._speed import SIZES, M, N, fast_step, ratio, speeds, speedup_over
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.ledger import Figure
 from sliceflow import SlicedFlow
 from sliceflow.data import load, stream
-from sliceflow.reproduce.fits import PART, Judge
+from sliceflow.reproduce._fits import PART, Judge
 
 SEEDS = 3
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sliceflow import ArrayTarget, Codec, Flow, Noise, Spec, viz
 from sliceflow.data import load
-from sliceflow.schedules import pyramid
+from sliceflow.flow.schedules import pyramid
 
 
 class Camera:

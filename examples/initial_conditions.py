@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from sliceflow import Columns
-from sliceflow.reproduce.illustrations import ideal_map, rms_distance, target_and_start, trajectory
+from sliceflow.reproduce._illustrations import ideal_map, rms_distance, target_and_start, trajectory
 
 
 def main(n=5_000):

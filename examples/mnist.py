@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sliceflow import SlicedFlow, viz
 from sliceflow.data import load
-from sliceflow.schedules import PRESETS
+from sliceflow.flow.schedules import PRESETS
 
 
 def main():

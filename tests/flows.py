@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from sliceflow.conditions import Unconditional
-from sliceflow.engines import Fast
-from sliceflow.flow import Flow
-from sliceflow.spec import Spec
+from sliceflow.codec._conditions import Unconditional
+from sliceflow.flow._engines import Fast
+from sliceflow.flow._flow import Flow
+from sliceflow.flow._spec import Spec
 
 ANY = Unconditional()
 

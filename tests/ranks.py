@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 from sliceflow import SlicedFlow, Stage
-from sliceflow.distributed import TorchDistributed
+from sliceflow.core._distributed import TorchDistributed
 
 KINDS = {
     "table": lambda rng: (rng.normal(size=(300, 3)) @ rng.normal(size=(3, 3)), 60),

@@ -322,7 +322,7 @@ def test_a_pickle_has_each_map_once():
 
 def test_progress_is_shown_when_asked(capsys, monkeypatch):
     """Where there is no terminal, as lines, of which a short fit would have none."""
-    monkeypatch.setattr("sliceflow.progress.SECONDS", 0)
+    monkeypatch.setattr("sliceflow.flow._progress.SECONDS", 0)
     quick().fit(X)
     assert capsys.readouterr().err == ""
     quick(schedule=[Stage(2), Stage(3)]).fit(X, verbose=True)

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from sliceflow.data import data_folder
-from sliceflow.schedules import pyramid
+from sliceflow.flow.schedules import pyramid
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

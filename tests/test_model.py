@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from sliceflow import SlicedFlow, Stage
-from sliceflow.loop import State
+from sliceflow.flow._loop import State
 from sliceflow.model import BATCH, BATCHES
-from sliceflow.transport.knots import part_ends
+from sliceflow.transport._knots import part_ends
 
 MODELS = Path(__file__).parent / "models"
 SHAPE = (2, 6, 6)

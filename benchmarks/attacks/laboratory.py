@@ -15,7 +15,8 @@ from zipfile import ZipFile
 import numpy as np
 from PIL import Image
 
-from sliceflow import SlicedFlow, Stage, archive
+from sliceflow import SlicedFlow, Stage
+from sliceflow.files import _archive as archive
 
 OUTSIDE = "outside"
 """The folder, beside those of the uses, in which nothing may change."""

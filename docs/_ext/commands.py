@@ -6,8 +6,9 @@ from textwrap import dedent
 
 from sphinx.application import Sphinx
 
-from sliceflow.cli import ABOUT, COMMANDS, options
-from sliceflow.cli.parser import Parser, parser_of
+from sliceflow.cli import _options as options
+from sliceflow.cli._main import ABOUT, COMMANDS
+from sliceflow.cli._parser import Parser, parser_of
 
 MARK = "<!-- commands -->"
 SHARED = ("config", "print_config")

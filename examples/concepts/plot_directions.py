@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import torch
 
 from sliceflow import Exact, Stage, Unconditional
-from sliceflow._random import Draw, Random
+from sliceflow.core._random import Draw, Random
 
 like = torch.zeros(784, 1)
 engine, shape = Exact(n_directions=6), (1, 28, 28)

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from sliceflow import SlicedFlow, State, viz
-from sliceflow.schedules import Preset, pyramid
+from sliceflow.flow.schedules import Preset, pyramid
 
 rng = np.random.default_rng(0)
 x0, y0, radius = rng.uniform(7, 17, (3, 1500, 1, 1)) * np.array([1, 1, 0.35])[:, None, None, None]

@@ -1,17 +1,22 @@
-from . import data, metrics, schedules, viz
-from ._reading import FileError
-from .codec import Codec
-from .conditions import Columns, Label, Observed, Unconditional
-from .engines import Exact, Fast
+from . import data, metrics, viz
+from .codec import Codec, Columns, Label, Observed, Unconditional
+from .core._reading import FileError
 from .estimator import SlicedFlow
-from .flow import Flow
-from .loop import State
+from .flow import (
+    ArrayTarget,
+    Exact,
+    Fast,
+    Flow,
+    Gaussian,
+    Noise,
+    Spec,
+    Stage,
+    State,
+    Target,
+    schedules,
+)
 from .model import Model, load
-from .plan import Plan
-from .schedules import Stage
-from .spec import Spec
-from .starts import Gaussian, Noise
-from .targets import ArrayTarget, Target
+from .runs._plan import Plan
 
 __version__: str
 

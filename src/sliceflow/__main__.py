@@ -3,8 +3,8 @@
 import os
 import sys
 
-from sliceflow._ending import BROKEN_PIPE
-from sliceflow._interrupts import end_when_interrupted
+from sliceflow.core._exits import BROKEN_PIPE
+from sliceflow.core._interrupts import end_when_interrupted
 
 
 def main() -> None:

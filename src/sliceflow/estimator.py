@@ -9,10 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow._devices import check_device, cpu_by_default, own_device
-from sliceflow._parameters import Parameters
-from sliceflow._random import Draw, Random
-from sliceflow._validation import (
+from sliceflow.codec._checks import column_names
+from sliceflow.codec._codec import Codec, Output
+from sliceflow.core._devices import check_device, cpu_by_default, own_device
+from sliceflow.core._distributed import Group, SingleProcess, distributed_group
+from sliceflow.core._parameters import Parameters
+from sliceflow.core._random import Draw, Random
+from sliceflow.core._validation import (
     check_flag,
     check_integer,
     check_number,
@@ -21,19 +24,16 @@ from sliceflow._validation import (
     check_resolution,
     check_seed,
     check_shards,
-    column_names,
 )
-from sliceflow.codec import Codec, Output
-from sliceflow.distributed import Group, SingleProcess, distributed_group
-from sliceflow.engines import Engine, Exact, Fast
-from sliceflow.flow import Flow
+from sliceflow.data._streams import Reader, Stream, StreamTarget
+from sliceflow.flow._engines import Engine, Exact, Fast
+from sliceflow.flow._flow import Flow
+from sliceflow.flow._spec import Spec
+from sliceflow.flow._starts import Gaussian, Noise, Start
+from sliceflow.flow._targets import ArrayTarget, Target, balanced, mixed
+from sliceflow.flow.schedules import PRESETS, Stage, by_name
 from sliceflow.model import Model
-from sliceflow.plan import Plan
-from sliceflow.schedules import PRESETS, Stage, by_name
-from sliceflow.spec import Spec
-from sliceflow.starts import Gaussian, Noise, Start
-from sliceflow.streams import Reader, Stream, StreamTarget
-from sliceflow.targets import ArrayTarget, Target, balanced, mixed
+from sliceflow.runs._plan import Plan
 from sliceflow.transport import KNOTS
 
 _PROBED = 10_000

@@ -12,20 +12,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow._devices import check_device, cpu_by_default
-from sliceflow._memory import check_memory
-from sliceflow._random import Draw, Key, child
-from sliceflow._threads import parallel
-from sliceflow._validation import check_integer, check_seed
-from sliceflow.card import card_parts
-from sliceflow.codec import Codec, Output
-from sliceflow.distributed import Merge
-from sliceflow.io import read_model, write_model
-from sliceflow.loop import BaseFlow, Record, StageContext, State
-from sliceflow.progress import Progress
-from sliceflow.projections import Block, Operator, slices
-from sliceflow.spec import Spec
-from sliceflow.starts import Sampler
+from sliceflow.codec._codec import Codec, Output
+from sliceflow.core._devices import check_device, cpu_by_default
+from sliceflow.core._distributed import Merge
+from sliceflow.core._memory import check_memory
+from sliceflow.core._random import Draw, Key, child
+from sliceflow.core._threads import parallel
+from sliceflow.core._validation import check_integer, check_seed
+from sliceflow.directions import Block, Operator, slices
+from sliceflow.files._model_card import card_parts
+from sliceflow.files._models import read_model, write_model
+from sliceflow.flow._loop import BaseFlow, Record, StageContext, State
+from sliceflow.flow._progress import Progress
+from sliceflow.flow._spec import Spec
+from sliceflow.flow._starts import Sampler
 from sliceflow.transport import PackedMap
 
 Device = str | torch.device

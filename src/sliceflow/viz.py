@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from sliceflow._atomic import replacing
+from sliceflow.core._atomic import replacing
 
 GAP = 2
 """Pixels between images."""

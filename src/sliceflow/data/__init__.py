@@ -5,16 +5,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from sliceflow._reading import check_file, did_you_mean, sibling_names
-from sliceflow.data.arrays import load_npz
-from sliceflow.data.blocks import FolderBlocks, mapped
-from sliceflow.data.cifar import load_cifar10
-from sliceflow.data.files import data_folder
-from sliceflow.data.folders import Size, load_celeba, load_folder
-from sliceflow.data.idx import load_idx
-from sliceflow.data.images import Images
-from sliceflow.data.tars import TarBlocks
-from sliceflow.streams import Blocks, Stream
+from sliceflow.core._reading import check_file, did_you_mean, sibling_names
+from sliceflow.data._arrays import load_npz
+from sliceflow.data._blocks import FolderBlocks, mapped
+from sliceflow.data._cifar import load_cifar10
+from sliceflow.data._download import data_folder
+from sliceflow.data._folders import Size, load_celeba, load_folder
+from sliceflow.data._idx import load_idx
+from sliceflow.data._images import Images
+from sliceflow.data._streams import Blocks, Stream
+from sliceflow.data._tars import TarBlocks
 
 __all__ = ["NAMES", "Images", "Stream", "data_folder", "load", "stream"]
 
@@ -117,7 +117,7 @@ def _blocks(path: Path, given: Sequence[str], columns: Sequence[str], size: Size
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     kinds = {kind: [f for f in files if f.suffix.lower() == kind] for kind in (".parquet", ".tar")}
     if kinds[".parquet"]:
-        from sliceflow.data.parquet import ParquetBlocks
+        from sliceflow.data._parquet import ParquetBlocks
 
         return ParquetBlocks(kinds[".parquet"], given, columns, size)
     are_images = path.is_dir() or len(kinds[".tar"]) > 0

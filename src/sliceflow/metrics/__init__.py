@@ -1,11 +1,11 @@
 """Metrics: distances between samples and data, and a classifier to judge samples."""
 
-from sliceflow.metrics.classifier import Classifier
-from sliceflow.metrics.frechet import Statistics, frechet_distance, kernel_distance
-from sliceflow.metrics.inception import Inception, reference_features
-from sliceflow.metrics.likeness import Likeness, likeness
-from sliceflow.metrics.neighbours import Coverage, nearest, precision_and_recall
-from sliceflow.metrics.sliced import sliced_wasserstein
+from sliceflow.metrics._classifier import Classifier
+from sliceflow.metrics._frechet import Statistics, frechet_distance, kernel_distance
+from sliceflow.metrics._inception import Inception, reference_features
+from sliceflow.metrics._likeness import Likeness, likeness
+from sliceflow.metrics._neighbours import Coverage, nearest, precision_and_recall
+from sliceflow.metrics._sliced import sliced_wasserstein
 
 __all__ = [
     "Classifier",

@@ -7,13 +7,13 @@ docs/results.md; it yields each `Figure` when it is measured.
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from sliceflow.figures import Figure
-from sliceflow.reproduce.ablations import ablation_h, ablation_m, projections
-from sliceflow.reproduce.classes import classes
-from sliceflow.reproduce.engines import engines
-from sliceflow.reproduce.fid import celeba, cifar10, digits, table
-from sliceflow.reproduce.illustrations import illustrations
-from sliceflow.reproduce.inpainting import inpainting
+from sliceflow.reproduce._ablations import ablation_h, ablation_m, projections
+from sliceflow.reproduce._classes import classes
+from sliceflow.reproduce._engines import engines
+from sliceflow.reproduce._fid import celeba, cifar10, digits, table
+from sliceflow.reproduce._figures import Figure
+from sliceflow.reproduce._illustrations import illustrations
+from sliceflow.reproduce._inpainting import inpainting
 
 __all__ = ["REPRODUCTIONS", "celeba", "cifar10", "digits"]
 

@@ -1,8 +1,8 @@
 """One-dimensional optimal transport maps, one for each direction."""
 
-from sliceflow.transport.histogram import CELLS, MOST_CELLS, HistogramMap, Values
-from sliceflow.transport.knots import KNOTS, KnotMap, PackedMap
-from sliceflow.transport.sorted import SortedMap
+from sliceflow.transport._histogram import CELLS, MOST_CELLS, HistogramMap, Values
+from sliceflow.transport._knots import KNOTS, KnotMap, PackedMap
+from sliceflow.transport._sorted import SortedMap
 
 __all__ = [
     "CELLS",

@@ -1,0 +1,26 @@
+"""`sliceflow sample`: draw samples from a model into a file."""
+
+from sliceflow.cli._options import Sample
+from sliceflow.cli._samples import (
+    as_arrays,
+    check_picture,
+    conditions,
+    load_model,
+    output_path,
+    save_samples,
+)
+from sliceflow.core._memory import check_memory
+from sliceflow.core._terminal import plural, print_safely
+from sliceflow.core._validation import check_integer
+
+
+def run(options: Sample) -> None:
+    """Draw samples."""
+    model, n = load_model(options.model), check_integer("n", options.n, 1)
+    check_memory("n", n, model.bytes_of_sample)
+    out = output_path(options.out, model)
+    check_picture(out, model, "n", n)
+    y = conditions(model, options.y, n)
+    x = model.sample(n, y, options.random_state, verbose=True)
+    save_samples(out, model, as_arrays(x), y)
+    print_safely(f"saved {plural(n, 'sample')} in {out}")

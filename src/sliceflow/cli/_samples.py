@@ -1,0 +1,185 @@
+"""Models, conditions and samples, as given on the command line and saved to files."""
+
+import hashlib
+import math
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import torch
+from PIL import Image
+
+from sliceflow.codec._codec import Codec
+from sliceflow.codec._scaling import to_bytes
+from sliceflow.core._atomic import replacing
+from sliceflow.data._tables import save_csv
+from sliceflow.model import Model, load
+from sliceflow.runs._run import Run, draw_grid, zoom_of
+from sliceflow.viz import GAP, draw, save_picture, triptych
+
+MAX_PIXELS = 89_478_485
+"""Maximum number of pixels of a picture: Pillow refuses larger ones as a possible attack."""
+
+MAX_NAME_BYTES, KEPT_CHARACTERS = 200, 40
+"""Maximum length of a folder's name, and how much is kept of a longer one."""
+
+
+def model_file(path: Path) -> Path:
+    """Return the file of a model, given the file itself or the folder of a run."""
+    if not path.is_dir():
+        return path
+    run = Run(path)
+    if run.model.exists():
+        return run.model
+    if run.config.exists():
+        run.settings()  # raises an error if the run cannot be resumed
+        raise FileNotFoundError(f"the run in {path} is not complete: resume it by {run.resume()}")
+    raise FileNotFoundError(
+        f"{path} has no model: pass the folder of a run, or the file of a model"
+    )
+
+
+def load_model(path: Path) -> Model:
+    """Load a model from its file, or from the folder of a run."""
+    return load(model_file(path))
+
+
+def conditions(model: Model, y: str | None, n: int) -> np.ndarray | None:
+    """Return y for n samples, from the value of --y."""
+    codec = model.codec
+    if codec.condition.mask is not None:
+        raise ValueError("the model fills in images: use sliceflow inpaint")
+    if codec.classes is not None:
+        return _labels(codec.classes, y, n)
+    if codec.condition.l:
+        return _columns(codec, y, n)
+    if y is not None:
+        raise ValueError("the model is unconditional: leave out --y")
+    return None
+
+
+def _labels(classes: np.ndarray, y: str | None, n: int) -> np.ndarray:
+    if y is None:
+        return np.sort(np.resize(classes, n))
+    known = {str(label): label for label in classes}
+    if y not in known:
+        raise ValueError(f"--y {y} is not one of the model's labels: it has {', '.join(known)}")
+    return np.full(n, known[y])
+
+
+def _columns(codec: Codec, y: str | None, n: int) -> np.ndarray:
+    l = codec.condition.l
+    names = ", ".join(codec.names[-l:]) or f"{l} columns"
+    try:
+        values = [float(value) for value in (y or "").split(",")]
+    except ValueError:
+        values = []
+    if len(values) != l:
+        raise ValueError(f"pass --y with a number for each of {names}, such as --y 1,2.5")
+    return np.tile(values, (n, 1))
+
+
+def as_arrays(x: Any) -> np.ndarray:
+    """Return samples as NumPy arrays, and images with values from −1 to 1 as bytes."""
+    x = torch.as_tensor(x).cpu()
+    if x.ndim == 4 and x.dtype != torch.uint8:
+        x = to_bytes(x)
+    arrays: np.ndarray = x.numpy()
+    return arrays
+
+
+def check_picture(out: Path, model: Model, name: str, n: int, each: int = 1) -> None:
+    """Refuse a picture of n times ``each`` images that programs would refuse to open."""
+    if out.suffix.lower() == ".png":
+        pixels = each * math.prod((side + GAP) * zoom_of(model.shape) for side in model.shape[1:])
+        if n * pixels > MAX_PIXELS:
+            raise ValueError(
+                f"{name}={n} is too large for one picture: pass {name}={MAX_PIXELS // pixels} or "
+                "less, or save arrays instead, as --out samples.npz"
+            )
+
+
+def output_path(out: Path | None, model: Model) -> Path:
+    """Return the path to save samples to, if its suffix is one that fits them."""
+    is_images = len(model.shape) == 3
+    out = out or Path("samples.png" if is_images else "samples.csv")
+    if out.suffix.lower() not in ((".png", ".npz", "") if is_images else (".csv", ".npz")):
+        fits = ".png or .npz, or be a folder" if is_images else ".csv or .npz"
+        raise ValueError(f"--out {out} does not fit the samples: it has to end in {fits}")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    return out
+
+
+def save_samples(out: Path, model: Model, x: np.ndarray, y: np.ndarray | None) -> None:
+    """Save samples in the format that the suffix names."""
+    kind = out.suffix.lower()
+    if kind == ".npz":
+        arrays = {"images" if x.ndim == 4 else "x": x} | ({} if y is None else {"labels": y})
+        with replacing(out) as file:
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+    elif kind == ".csv":
+        _save_table(out, model, x, y)
+    elif kind == ".png":
+        draw_grid(x, out, None if model.codec.classes is None else y)
+    else:
+        _save_folder(out, x, y)
+
+
+def _save_table(out: Path, model: Model, x: np.ndarray, y: np.ndarray | None) -> None:
+    columns = [*x.T, *([] if y is None else y.reshape(len(y), -1).T)]
+    save_csv(out, model.codec.columns, columns)
+
+
+def _save_folder(out: Path, pixels: np.ndarray, y: np.ndarray | None) -> None:
+    """Save each image as a file, in a subfolder for its label."""
+    for number, image in enumerate(pixels):
+        place = out if y is None else out / folder_name(str(y[number]))
+        place.mkdir(parents=True, exist_ok=True)
+        lines = image[0] if len(image) == 1 else image.transpose(1, 2, 0)
+        with replacing(place / f"{number:05}.png", sync=False) as file:
+            Image.fromarray(lines).save(file, "PNG")
+
+
+def folder_name(label: str) -> str:
+    """Return a folder name for a label, with unsafe characters percent-encoded.
+
+    Labels may come from untrusted files. Different labels get different names.
+    """
+    name = "".join(c if _is_safe(c) else quote(c, "", errors="surrogatepass") for c in label)
+    name = f"%2E{name[1:]}" if name.startswith(".") else name or "%"
+    if len(os.fsencode(name)) > MAX_NAME_BYTES:
+        digest = hashlib.sha256(name.encode()).hexdigest()
+        return f"{name[:KEPT_CHARACTERS]}%{digest[:16]}"
+    return name
+
+
+def _is_safe(character: str) -> bool:
+    return character.isprintable() and character not in '/\\:*?"<>|%'
+
+
+def inpaint(model: Model, images: np.ndarray, n: int, seed: int | None) -> np.ndarray:
+    """Return n samples for each image: (images, n, C, h, w)."""
+    if model.codec.condition.mask is None:
+        raise ValueError(
+            "the model does not fill in images: fit one with --observed, such as --observed left"
+        )
+    if images.shape[1:] != model.shape:
+        raise ValueError(
+            f"the images have shape {images.shape[1:]}: pass images of shape {model.shape}"
+        )
+    if not model.codec.x.is_pixels:
+        raise ValueError("the model has images of floats: use model.inpaint in Python")
+    return as_arrays(model.inpaint(images, n, seed))
+
+
+def save_inpainted(out: Path, model: Model, images: np.ndarray, samples: np.ndarray) -> None:
+    """Save the observed part of images, their samples, and the images themselves."""
+    mask = model.codec.condition.mask
+    assert mask is not None
+    if out.suffix.lower() == ".png":
+        given = mask.reshape(model.shape).numpy()
+        save_picture(draw(triptych(images, given, samples), zoom_of(model.shape)), out)
+    else:
+        save_samples(out, model, samples.reshape(-1, *model.shape), None)

@@ -1,0 +1,6 @@
+"""Between what a user has and particles: arrays, dtypes, units, labels and conditions."""
+
+from sliceflow.codec._codec import Codec, Output
+from sliceflow.codec._conditions import Columns, Condition, Label, Observed, Unconditional
+
+__all__ = ["Codec", "Columns", "Condition", "Label", "Observed", "Output", "Unconditional"]

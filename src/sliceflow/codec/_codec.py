@@ -1,0 +1,265 @@
+"""The codec: everything between what a user has and particles, both ways.
+
+    z = codec.encode(x, y)    rows of data to particles (D, M)
+    x = codec.decode(z)       and back: the same kind of array, dtype and units
+
+A particle is x and, below it, the coordinates of its condition. Columns of numbers are brought to
+mean 0 and standard deviation 1, bytes to brightness between −1 and 1, labels to one-hot vectors.
+New samples start from what is given of them:
+
+    given = codec.given(n, y)
+    z = codec.particles(given)
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sliceflow.codec._checks import (
+    are_labels,
+    check_columns,
+    check_given_bytes,
+    check_given_columns,
+    check_given_labels,
+    check_given_rows,
+    check_labels,
+    check_mask,
+    check_rows,
+    check_training_columns,
+    check_training_rows,
+    column_names,
+    numbered_names,
+)
+from sliceflow.codec._conditions import Columns, Condition, Label, Observed, Unconditional
+from sliceflow.codec._kinds import Kind
+from sliceflow.codec._scaling import Scaling
+from sliceflow.codec._support import Support
+from sliceflow.core._validation import check_number
+
+Output = Literal["numpy", "torch"] | None
+"""The kind of array to return; None for that of the data."""
+
+LABEL_AMPLIFIER, NUMBER_AMPLIFIER = 10.0, 1.0
+"""ξ by default. For numbers, 10 would make z almost y alone: x would follow single rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Codec:
+    """How rows of x, and of y, become particles (D, M), and particles rows.
+
+    Parameters
+    ----------
+    x, y
+        The kinds of array that x and y are; None without y.
+    condition
+        How x and y are joined, and which coordinates are given.
+    scaling
+        The units of each coordinate.
+    support
+        The range of given numbers in the data.
+    classes
+        The labels that y may have, if it is labels.
+    names
+        The names of the columns of x, then of y; empty if they have none.
+    """
+
+    x: Kind
+    y: Kind | None
+    condition: Condition
+    scaling: Scaling
+    support: Support
+    classes: np.ndarray | None = None
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def fit(
+        cls,
+        x: Any,
+        y: Any = None,
+        *,
+        y_type: str | None = None,
+        amplifier: float | None = None,
+        observed: Any = None,
+    ) -> Self:
+        """Return the codec of these data; `SlicedFlow` describes the parameters."""
+        rows, kind = check_training_rows(x), Kind.of(x)
+        condition, given, classes = _choose_condition(
+            kind.shape, len(rows), y, y_type, amplifier, observed
+        )
+        z = condition.join(rows.cpu().flatten(1).T, given)
+        support = Support.of(z, condition.numbers(kind.shape))
+        scaling = Scaling.of(support.clip(z), *_scaled(kind, condition))
+        names = _names(x, y, math.prod(kind.shape))
+        y_kind = None if y is None else Kind.of(y)
+        return cls(kind, y_kind, condition, scaling, support, classes, names)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one x: (d,) or (C, h, w)."""
+        return self.x.shape
+
+    @property
+    def n_pixels(self) -> int:
+        """The number of first coordinates of a particle that are bytes."""
+        return math.prod(self.shape) if self.x.is_pixels else 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of a table, then of y; numbered if they have none."""
+        return self.names or numbered_names(math.prod(self.shape), self.condition.n_columns)
+
+    @property
+    def needs_data(self) -> bool:
+        """Whether nobody can sample without numbers or rows that resemble the data."""
+        is_numbers = self.condition.n_columns > 0 and self.classes is None
+        return is_numbers or self.condition.mask is not None
+
+    def with_output(self, output: Output) -> Self:
+        """Return a codec that decodes to this kind of array."""
+        return replace(self, x=self.x.with_output(output))
+
+    def encode(self, x: Any, y: Any = None) -> Tensor:
+        """Return rows x and their labels or columns y as particles (D, n), in float32."""
+        rows = check_rows(x).cpu()
+        z = self.condition.join(rows.flatten(1).T, self._rows_of(y, len(rows)))
+        return self.scaling.forward(self.support.clip(z))
+
+    def decode(self, z: Tensor, given: Tensor | None = None) -> Any:
+        """Return x of particles (D, n), in the units and as the kind of array of the data.
+
+        Observed coordinates come back exactly as they were ``given``.
+        """
+        x, _ = self.condition.split(self.scaling.back(z))
+        mask = self.condition.mask
+        if given is not None and mask is not None:
+            x[mask] = given[mask]
+        _check_finite(x, self.x.dtype)
+        return self.x.restore(x.T)
+
+    def decode_y(self, z: Tensor) -> Any:
+        """Return the labels or columns of particles (D, n); None if they have none."""
+        _, y = self.condition.split(self.scaling.back(z))
+        if y is None or self.y is None:
+            return None
+        if self.classes is None:
+            return self.y.restore(y.T)
+        labels = self.classes[y.numpy()].reshape(-1, *self.y.shape)
+        return labels if self.y.device is None else torch.from_numpy(labels)
+
+    def given(self, n: int, y: Any) -> Tensor:
+        """Return what is given of n samples, along the last dimension, from one y or n of them.
+
+        Class numbers (n,), columns (l, n), or rows of x (d, n), in the units of the data.
+        """
+        if self.condition.mask is not None:
+            given = self._given_rows(n, y)
+            numbers = given[self.support.given]
+        elif self.classes is not None:
+            return check_given_labels(y, n, self.classes)
+        elif self.condition.l:
+            names = self.names[-self.condition.l :]
+            given = numbers = check_given_columns(y, n, self.condition.l, names)
+        elif y is None:
+            return torch.empty(0, n)
+        else:
+            raise ValueError("the model is unconditional: fit(x, y) to sample with y")
+        self.support.warn_beyond(numbers, self.columns)
+        return given
+
+    def particles(self, given: Tensor) -> Tensor:
+        """Return particles (D, n), in float32, that hold what is given; the rest is arbitrary."""
+        if self.condition.mask is None:
+            x = torch.zeros(math.prod(self.shape), given.shape[-1], dtype=torch.float64)
+            z = self.condition.join(x, given)
+        else:
+            z = given
+        return self.scaling.forward(self.support.clip(z))
+
+    def _rows_of(self, y: Any, n: int) -> Tensor | None:
+        """Return y of n rows of data as the condition joins it."""
+        if self.classes is not None:
+            return _check_known_labels(y, n, self.classes)
+        return check_columns(y, n) if self.condition.l else None
+
+    def _given_rows(self, n: int, y: Any) -> Tensor:
+        """Return n rows of x, (d, n), whose observed coordinates are given."""
+        assert self.condition.mask is not None
+        mask = self.condition.mask.reshape(self.shape)
+        rows = check_given_rows(y, n, mask, self.names)
+        if self.x.is_pixels:
+            check_given_bytes(rows, mask)
+        return rows
+
+
+def _choose_condition(
+    shape: tuple[int, ...],
+    n: int,
+    y: Any,
+    y_type: str | None,
+    amplifier: float | None,
+    observed: Any,
+) -> tuple[Condition, Tensor | None, np.ndarray | None]:
+    """Return the condition for what is given, y as it joins it, and the classes."""
+    for name, value in (("amplifier", amplifier), ("y_type", y_type)):
+        if value is not None and (y is None or observed is not None):
+            raise ValueError(f"{name} is about y, and there is none: leave it out, or give y")
+    if observed is not None:
+        if y is not None:
+            raise ValueError("observed and y are two conditions: give one of them")
+        return Observed(check_mask(observed, shape)), None, None
+    if y is None:
+        return Unconditional(), None, None
+    if not are_labels(y, y_type):
+        columns = check_training_columns(y, n)
+        return Columns(len(columns), _amplifier(amplifier, NUMBER_AMPLIFIER)), columns, None
+    classes, codes = check_labels(y, n)
+    return Label(len(classes), _amplifier(amplifier, LABEL_AMPLIFIER)), codes, classes
+
+
+def _amplifier(given: float | None, default: float) -> float:
+    return check_number("amplifier", default if given is None else given, positive=False)
+
+
+def _scaled(kind: Kind, condition: Condition) -> tuple[Tensor, Tensor]:
+    """Return which coordinates of particles, (D,), are columns of numbers, and which are bytes."""
+    d = math.prod(kind.shape)
+    numbers = torch.zeros(d + condition.l, dtype=torch.bool)
+    numbers[:d] = len(kind.shape) == 1
+    numbers[condition.numbers(kind.shape)] = True
+    pixels = torch.arange(len(numbers)) < (d if kind.is_pixels else 0)
+    return numbers, pixels
+
+
+def _check_known_labels(y: Any, n: int, classes: np.ndarray) -> Tensor:
+    """Return class numbers of rows that come after those from which the classes are known."""
+    try:
+        return check_given_labels(y, n, classes)
+    except ValueError as error:
+        raise ValueError(
+            f"{error}. A stream's labels are found in some of its rows, before the fit: put rare "
+            "labels together, or drop their rows"
+        ) from error
+
+
+def _check_finite(x: Tensor, dtype: torch.dtype) -> None:
+    """Refuse samples that would be NaN or infinite as numbers of this type; bytes would hide it."""
+    largest = torch.finfo(dtype if dtype.is_floating_point else x.dtype).max
+    if not (x.abs() <= largest).all():
+        raise FloatingPointError(
+            "the samples are not finite: the model is damaged, or its data too large for "
+            f"{dtype}; fit it again, with smaller values"
+        )
+
+
+def _names(x: Any, y: Any, d: int) -> tuple[str, ...]:
+    """Return the names of d columns of x and, after them, of y, if either has names."""
+    l = 0 if y is None else math.prod(np.shape(y)[1:])
+    names, given = column_names(x), column_names(y)
+    if not names and not given:
+        return ()
+    numbered = numbered_names(d, l)
+    return (names or numbered[:d]) + (given or numbered[d:])

@@ -1,0 +1,256 @@
+"""One process or many: who has which shards, and what they have to merge.
+
+Particles and data are cut into V shards, and each process has some of them: always the same matrix
+products, whoever does them. What a step needs to know of all particles and all data are extremes
+and counts, which merge to the same bits in any order. So a run gives the same bits on any number of
+processes.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cache
+from threading import Semaphore
+from typing import TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from sliceflow.core._threads import parallel, results, shared_out, start_workers
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+Merge = Callable[[Tensor, "dist.ReduceOp.RedOpType"], None]
+"""Combines a tensor with those of the other processes, in place, by minimum, maximum or sum.
+
+Sums are of integers: each operation gives the same bits in any order.
+"""
+
+SHARDS = 64
+"""V, if there is more than one process."""
+
+VALUES = 2**20
+"""Values along directions that a thread works on at a time: enough to be worth a call."""
+
+TIMEOUT = float(os.environ.get("SLICEFLOW_TIMEOUT", 30))
+"""Seconds after which a message without an answer is an error; the same for all processes."""
+
+LANES = 2
+"""Blocks of directions in progress: some are worked on while others wait for messages."""
+
+
+class Group(ABC):
+    """The processes of a run, as one of them sees them."""
+
+    shards: int
+    """V, the number of shards."""
+    rank: int
+    """The number of this process."""
+    size: int
+    """The number of processes."""
+
+    @property
+    @abstractmethod
+    def own(self) -> range:
+        """The shards of this process."""
+
+    def cuts(self, n: int) -> list[slice]:
+        """Return which of n items each shard of this process has."""
+        return [slice(v * n // self.shards, (v + 1) * n // self.shards) for v in self.own]
+
+    def widths(self, n: int) -> list[int]:
+        """Return how many of n items each shard of this process has."""
+        return [cut.stop - cut.start for cut in self.cuts(n)]
+
+    @abstractmethod
+    def block_size(self, h: int, m: int) -> int:
+        """Return how many of h directions make a block, with m values along each.
+
+        Every process has to call this, and gets the same number.
+        """
+
+    @abstractmethod
+    def run(
+        self, work: Callable[[Item, Merge | None], Result], items: Iterable[Item], in_order: bool
+    ) -> list[Result]:
+        """Return the results of work on items, of which every process has the same number.
+
+        The work is passed what it merges with, or None if this process has everything. In order,
+        each item is finished before the next one begins.
+        """
+
+    @abstractmethod
+    def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Return the results of work on shards, with the same bits whoever has them."""
+
+    @abstractmethod
+    def gather(self, own: Sequence[Tensor]) -> list[Tensor]:
+        """Return the tensors of all shards, each with a last dimension of its own."""
+
+    @abstractmethod
+    def all_max(self, *values: int) -> list[int]:
+        """Return the element-wise maximum over processes."""
+
+
+@dataclass(frozen=True)
+class SingleProcess(Group):
+    """One process, with all shards."""
+
+    shards: int = 1
+    rank = 0
+    size = 1
+
+    @property
+    def own(self) -> range:
+        """All shards."""
+        return range(self.shards)
+
+    def block_size(self, h: int, m: int) -> int:
+        """Return enough to be worth a call, but leave some for each thread."""
+        return max(1, min(-(-h // torch.get_num_threads()), VALUES // m))
+
+    def run(
+        self, work: Callable[[Item, Merge | None], Result], items: Iterable[Item], in_order: bool
+    ) -> list[Result]:
+        """Return the results of work that is done in parallel, if it may be."""
+        if in_order:
+            return [work(item, None) for item in items]
+        return parallel(lambda item: work(item, None), items)
+
+    def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Return the results: of many shards by one thread each, of one by all threads."""
+        return shared_out(work, items) if self.shards > 1 else [work(item) for item in items]
+
+    def gather(self, own: Sequence[Tensor]) -> list[Tensor]:
+        """Return the tensors themselves."""
+        return list(own)
+
+    def all_max(self, *values: int) -> list[int]:
+        """Return the values themselves."""
+        return list(values)
+
+
+class Lane:
+    """A thread that works on blocks of directions, with messages in an order of their own.
+
+    Every process has the same lanes, and gives each the same blocks in the same order, so the
+    messages of a lane match those of the same lane elsewhere. While one lane waits for a message,
+    another one works: ``turns`` has as many turns as the process has threads.
+    """
+
+    def __init__(self, turns: Semaphore) -> None:
+        self.bytes_sent = 0
+        self._turns = turns
+        self._group = dist.new_group(timeout=timedelta(seconds=TIMEOUT))
+        self._thread = start_workers(1)
+
+    def submit(self, work: Callable[[Item, Merge | None], Result], item: Item) -> Future[Result]:
+        """Do work after what was submitted before it."""
+        return self._thread.submit(self._do, work, item)
+
+    def _do(self, work: Callable[[Item, Merge | None], Result], item: Item) -> Result:
+        with self._turns:
+            return work(item, self._merge)
+
+    def _merge(self, values: Tensor, op: "dist.ReduceOp.RedOpType") -> None:
+        self.bytes_sent += values.nbytes
+        message = dist.all_reduce(values, op, self._group, async_op=True)
+        self._turns.release()
+        try:
+            message.wait()
+        finally:
+            self._turns.acquire()
+
+
+@cache
+def _lanes() -> list[Lane]:
+    """Return the lanes of this process, made when they are first needed, by all processes."""
+    turns = Semaphore(torch.get_num_threads())
+    return [Lane(turns) for _ in range(LANES)]
+
+
+@dataclass
+class TorchDistributed(Group):
+    """Processes of an initialised torch.distributed, such as torchrun starts."""
+
+    shards: int = SHARDS
+    _lanes: list[Lane] = field(default_factory=_lanes, repr=False)
+
+    def __post_init__(self) -> None:
+        self.rank, self.size = dist.get_rank(), dist.get_world_size()
+        self._bytes_reduced = 0
+
+    @property
+    def own(self) -> range:
+        """Neighbouring shards, about as many as any other process has."""
+        first, last = (rank * self.shards // self.size for rank in (self.rank, self.rank + 1))
+        return range(first, last)
+
+    @property
+    def bytes_sent(self) -> int:
+        """The bytes that this process has merged with others so far."""
+        return self._bytes_reduced + sum(lane.bytes_sent for lane in self._lanes)
+
+    def block_size(self, h: int, m: int) -> int:
+        """Return as many as the process with the most values has room for."""
+        (widest,) = self.all_max(m)
+        return max(1, min(h, VALUES // widest))
+
+    def run(
+        self, work: Callable[[Item, Merge | None], Result], items: Iterable[Item], in_order: bool
+    ) -> list[Result]:
+        """Return the results of work that the lanes take in turn."""
+        lanes = self._lanes[:1] if in_order else self._lanes
+        futures = (
+            lanes[number % len(lanes)].submit(work, item) for number, item in enumerate(items)
+        )
+        return results(futures)
+
+    def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Return the results, each by one thread."""
+        return shared_out(work, items)
+
+    def gather(self, own: Sequence[Tensor]) -> list[Tensor]:
+        """Return the tensors of all shards, each with a last dimension of its own."""
+        everyones: list[list[Tensor]] = [[] for _ in range(self.size)]
+        dist.all_gather_object(everyones, list(own))
+        return [tensor for theirs in everyones for tensor in theirs]
+
+    def all_max(self, *values: int) -> list[int]:
+        """Return the element-wise maximum over processes."""
+        merged = torch.tensor(values, device="cpu")
+        self._bytes_reduced += merged.nbytes
+        dist.all_reduce(merged, dist.ReduceOp.MAX)
+        largest: list[int] = merged.tolist()
+        return largest
+
+
+def distributed_group(shards: int | None = None, most: int = SHARDS) -> TorchDistributed:
+    """Return the processes that a launcher started, such as torchrun.
+
+    Without a number of shards, there are 64, but no more than ``most``.
+    """
+    if not dist.is_initialized():
+        if not dist.is_torchelastic_launched():
+            raise ValueError(
+                "distributed=True shares a fit among processes, and no launcher has started any: "
+                "run python -m sliceflow.launch --nproc-per-node 2 script.py, or leave it out"
+            )
+        end_with_parent()
+        dist.init_process_group("gloo", timeout=timedelta(seconds=TIMEOUT))
+    return TorchDistributed(shards or min(SHARDS, most))
+
+
+def end_with_parent() -> None:
+    """Be killed when torchrun is: its next one starts another process for the same shards."""
+    if sys.platform == "linux":
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)

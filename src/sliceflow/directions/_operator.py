@@ -1,0 +1,199 @@
+"""Directions as a linear operator A, with two verbs: `project` and its adjoint `lift`.
+
+A has a row for each direction, in the coordinates of the stage's level. It is worked on in blocks
+of rows, so that a step of any number of directions fits in memory.
+
+Sums are made in a fixed order, so that the bits of a step do not depend on the number of threads.
+A matrix product alone does not promise that: its bits may change with its shape and, from an inner
+dimension of about 256 on, with the threads among which MKL splits the sum. Hence products of one
+shape, block by block, with short inner dimensions, panel by panel.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, Self
+
+import torch
+from torch import Tensor
+
+from sliceflow.core._random import Random
+
+BLOCK = 64
+"""Directions in one matrix product."""
+
+PANEL = 128
+"""Coordinates in one matrix product."""
+
+
+def slices(length: int, size: int) -> Iterator[slice]:
+    """Cut ``range(length)`` into slices of ``size``; the last one may be shorter."""
+    return (slice(i, min(i + size, length)) for i in range(0, length, size))
+
+
+def matmul(a: Tensor, b: Tensor) -> Tensor:
+    """Return a @ b for one matrix b or a batch of them, (n, …), summed panel by panel."""
+    a = a.expand(*b.shape[:-2], *a.shape)
+    if b.shape[-2] <= PANEL:
+        return a @ b
+    product = a[..., :PANEL] @ b[..., :PANEL, :]
+    add = product.addmm_ if b.dim() == 2 else product.baddbmm_
+    for panel in slices(b.shape[-2] - PANEL, PANEL):
+        add(a[..., PANEL:][..., panel], b[..., PANEL:, :][..., panel, :])
+    return product
+
+
+class Block(Protocol):
+    """Directions that are worked on together: some rows of A."""
+
+    def __len__(self) -> int:
+        """Return the number of maps: one for each direction, if none are shared."""
+
+    def project(self, u: Tensor) -> Tensor:
+        """Return A u: the values along each direction."""
+
+    def lift(self, v: Tensor, onto: Tensor, weight: float = 1.0) -> None:
+        """Add Aᵀ v, times the weight, to ``onto``, in place."""
+
+
+class Rows(Block, Protocol):
+    """The matrix A, (H, D): one row for each direction, in the coordinates of the level."""
+
+    @property
+    def dimension(self) -> int:
+        """D."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+
+    def __getitem__(self, rows: slice) -> Self: ...
+
+
+@dataclass(frozen=True, eq=False)
+class DenseRows:
+    """Directions that touch every coordinate, with shape (H, D)."""
+
+    theta: Tensor
+
+    @property
+    def dimension(self) -> int:
+        """D."""
+        return self.theta.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return self.theta.nbytes
+
+    def __len__(self) -> int:
+        return len(self.theta)
+
+    def __getitem__(self, rows: slice) -> Self:
+        return type(self)(self.theta[rows])
+
+    def project(self, u: Tensor) -> Tensor:
+        """Return A u."""
+        return matmul(self.theta, u)
+
+    def lift(self, v: Tensor, onto: Tensor, weight: float = 1.0) -> None:
+        """Add Aᵀ v, times the weight, to ``onto``."""
+        onto.addmm_(self.theta.T, v, alpha=weight)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseRows:
+    """Directions that touch few of D coordinates: which, and with what weight, both (H, P).
+
+    Columns ascend along a row; a weight of zero touches nothing and its column is not read.
+    """
+
+    columns: Tensor
+    weights: Tensor
+    dimension: int
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return self.columns.nbytes + self.weights.nbytes
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def __getitem__(self, rows: slice) -> Self:
+        return type(self)(self.columns[rows], self.weights[rows], self.dimension)
+
+    def project(self, u: Tensor) -> Tensor:
+        """Return A u."""
+        return u.new_zeros(len(self), u.shape[1]).addmm_(self._matrix, u)
+
+    def lift(self, v: Tensor, onto: Tensor, weight: float = 1.0) -> None:
+        """Add Aᵀ v, times the weight, to ``onto``."""
+        onto.addmm_(self._matrix.t(), v, alpha=weight)
+
+    @cached_property  # a block projects particles and data, and lifts: all with one matrix
+    def _matrix(self) -> Tensor:
+        row, entry = self.weights.nonzero(as_tuple=True)
+        return torch.sparse_coo_tensor(
+            torch.stack([row, self.columns[row, entry]]),
+            self.weights[row, entry],
+            (len(self), self.dimension),
+            is_coalesced=True,
+            check_invariants=False,
+        )
+
+
+class Operator(Protocol):
+    """The directions of a step, in blocks."""
+
+    @property
+    def is_disjoint(self) -> bool:
+        """Whether no two blocks touch the same coordinate of x: then each may move it at once."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+
+    def __len__(self) -> int:
+        """Return the number of directions."""
+
+    def blocks(self, h: int) -> Iterable[Block]:
+        """Cut A into blocks of about h directions."""
+
+
+class Directions(Protocol):
+    """A distribution of directions, from which each step of a stage draws."""
+
+    def draw(self, rng: Random, like: Tensor) -> Operator:
+        """Draw the directions of a step, of the dtype and on the device of ``like``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """H directions of D coordinates, as the rows of one matrix."""
+
+    rows: Rows
+    is_disjoint = False
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return self.rows.nbytes
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def blocks(self, h: int = BLOCK) -> Iterator[Rows]:
+        """Cut A into blocks of `BLOCK` directions, whatever h is: always the same products."""
+        return (self.rows[block] for block in slices(len(self), BLOCK))
+
+    def project(self, u: Tensor) -> Tensor:
+        """Return z = A u: particles (D, M) to their values along each direction (H, M)."""
+        return torch.cat([theta.project(u) for theta in self.blocks()])
+
+    def lift(self, v: Tensor) -> Tensor:
+        """Return Aᵀ v: displacements along each direction (H, M) to particles (D, M)."""
+        u = v.new_zeros(self.rows.dimension, v.shape[1])
+        for block in slices(len(self), BLOCK):
+            self.rows[block].lift(v[block], onto=u)
+        return u

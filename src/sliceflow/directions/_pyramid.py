@@ -1,0 +1,127 @@
+"""The levels of the image pyramid: small images seen as coordinates of full-size ones.
+
+A level is a linear map shared by all directions of a step. `enter` takes full-size images to the
+level, `leave` is its adjoint and brings a change made at the level back to full size.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import torch
+from torch import Tensor
+
+from sliceflow.core._threads import alone
+
+
+def lanczos(n: int, k: int, lobes: int = 5) -> Tensor:
+    """Return the matrix that resamples a line of k pixels to n ≥ k pixels, with shape (n, k).
+
+    Pixel centres are at half-integers and each row sums to one, so a constant stays constant at
+    the border too. Five lobes, as in the paper's own code.
+    """
+    position = (torch.arange(n, dtype=torch.float64) + 0.5) * k / n - 0.5
+    t = position[:, None] - torch.arange(k)
+    weights = torch.where(t.abs() < lobes, torch.sinc(t) * torch.sinc(t / lobes), 0.0)
+    return weights / weights.sum(dim=1, keepdim=True)
+
+
+def orthonormal(n: int, k: int) -> Tensor:
+    """Return the orthonormal basis nearest to the Lanczos matrix (Löwdin's), with shape (n, k)."""
+    u, _, vt = alone(lambda: torch.linalg.svd(lanczos(n, k), full_matrices=False))
+    basis: Tensor = u @ vt
+    return basis
+
+
+def level_shape(shape: tuple[int, int, int], k: int) -> tuple[int, int, int]:
+    """Return the shape of the level of images (C, h, w) whose shorter side is k."""
+    channels, h, w = shape
+    return channels, round(h * k / min(h, w)), round(w * k / min(h, w))
+
+
+class Level(Protocol):
+    """What all directions of a step share: a linear map and its adjoint."""
+
+    @property
+    def is_orthonormal(self) -> bool:
+        """Whether `enter` undoes `leave`: then particles can stay at the level."""
+
+    def enter(self, x: Tensor) -> Tensor:
+        """Take particles (D, M) to the coordinates in which directions are written."""
+
+    def leave(self, u: Tensor) -> Tensor:
+        """Bring a change in those coordinates back to the particles: the adjoint of `enter`."""
+
+    def update(self, x: Tensor, u: Tensor) -> None:
+        """Bring particles x up to date with their coordinates u, if `enter` undoes `leave`."""
+
+
+class FullSize:
+    """The level of tables, and of directions written in the particles' own coordinates."""
+
+    is_orthonormal = True
+
+    def enter(self, x: Tensor) -> Tensor:
+        """Return ``x``."""
+        return x
+
+    def leave(self, u: Tensor) -> Tensor:
+        """Return ``u``."""
+        return u
+
+    def update(self, x: Tensor, u: Tensor) -> None:
+        """Copy u, unless it is x itself."""
+        if u is not x:
+            x.copy_(u)
+
+
+@dataclass(frozen=True, eq=False)
+class LanczosLevel:
+    """Images (C, h, w) seen at a×b, through u = Rᵀ x Q with Lanczos matrices R (h, a), Q (w, b).
+
+    A direction θ of a×b pixels stands for the full-size direction R θ Qᵀ, its upsampling, since
+    ⟨R θ Qᵀ, x⟩ = ⟨θ, Rᵀ x Q⟩: the full-size direction is never built. Coordinates after the
+    image's (conditions) pass through unchanged.
+    """
+
+    shape: tuple[int, int, int]
+    rows: Tensor
+    columns: Tensor
+    is_orthonormal: bool = False
+
+    @classmethod
+    def at(cls, shape: tuple[int, int, int], k: int, like: Tensor) -> Self:
+        """Return the level whose shorter side is k, of the dtype and on the device of ``like``."""
+        (_, h, w), (_, a, b) = shape, level_shape(shape, k)
+        return cls(shape, lanczos(h, a).to(like), lanczos(w, b).to(like))
+
+    @classmethod
+    def orthonormal_at(cls, shape: tuple[int, int, int], k: int, like: Tensor) -> Self:
+        """Return the same level in orthonormal coordinates: `enter` undoes `leave`.
+
+        Then a flow can stay at the level, with C a b numbers a particle, for as long as it likes.
+        """
+        (_, h, w), (_, a, b) = shape, level_shape(shape, k)
+        return cls(shape, orthonormal(h, a).to(like), orthonormal(w, b).to(like), True)
+
+    def enter(self, x: Tensor) -> Tensor:
+        """Return Rᵀ x Q of images (C·h·w + l, M), with shape (C·a·b + l, M)."""
+        return self._resample(self.rows.T, self.columns.T, x)
+
+    def leave(self, u: Tensor) -> Tensor:
+        """Return R u Qᵀ: upsample (C·a·b + l, M) to full size."""
+        return self._resample(self.rows, self.columns, u)
+
+    def update(self, x: Tensor, u: Tensor) -> None:
+        """Add R (u − Rᵀ x Q) Qᵀ to the image: what the level does not see stays."""
+        size = math.prod(self.shape)
+        x[:size] += self.leave(u - self.enter(x))[:size]
+
+    def _resample(self, rows: Tensor, columns: Tensor, x: Tensor) -> Tensor:
+        (a, h), (b, w), m = rows.shape, columns.shape, x.shape[1]
+        channels = self.shape[0]
+        size = channels * h * w
+        image = rows @ x[:size].reshape(channels, h, w * m)
+        image = columns @ image.reshape(channels * a, w, m)
+        image = image.reshape(channels * a * b, m)
+        return image if size == len(x) else torch.cat([image, x[size:]])

@@ -1,0 +1,1 @@
+"""Files: an archive with checksums, and models, model cards and checkpoints in it."""

@@ -1,0 +1,200 @@
+"""A file of named parts: a zip with checksums of everything in it, written atomically.
+
+Parts are not compressed, and any unzip program opens the file. `manifest.json` has the size and
+the SHA-256 of each part; the zip's comment has the SHA-256 of everything before it, so that any
+changed byte is detected before anything is read.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, BinaryIO
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
+
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from sliceflow.core._atomic import replacing
+from sliceflow.core._reading import FileError, check_file
+from sliceflow.core._validation import LARGEST
+
+MANIFEST = "manifest.json"
+CARD, PICTURE = "README.md", "samples.png"
+LABEL, DIGITS = b"sha256:", 64
+CHUNK = 2**20
+
+TENSORS = {
+    **dict.fromkeys(("shift", "scale", "axes", "edges", "ends"), (torch.float64,)),
+    **dict.fromkeys(("means", "factors", "low", "high"), (torch.float32,)),
+    "mask": (torch.bool,),
+    "knots": (torch.int16, torch.int32),
+    "particles": (torch.float32, torch.float64),
+}
+"""Every tensor that a file may hold, with its allowed types."""
+
+MAX_VALUES = {
+    **dict.fromkeys(("shift", "scale", "edges", "ends"), 100 * LARGEST),
+    **dict.fromkeys(("means", "factors", "low", "high"), 100 * LARGEST),
+    "axes": 1 + 1e-6,
+}
+"""The largest value that a fit can produce in a tensor, given data up to `LARGEST`."""
+
+
+def write(path: Path, parts: Iterable[tuple[str, bytes]]) -> None:
+    """Write the parts to one file; the same parts give the same bytes."""
+    with replacing(path) as file:
+        _write_zip(file, parts)
+        size = file.seek(0, os.SEEK_END) - DIGITS
+        digest = _digest(file, size)
+        file.seek(size)
+        file.write(digest)
+
+
+def _write_zip(file: BinaryIO, parts: Iterable[tuple[str, bytes]]) -> None:
+    """Write the parts and their manifest, and reserve space for the checksum at the end."""
+    manifest = {}
+    with ZipFile(file, "w", ZIP_STORED) as archive:
+        for name, data in parts:
+            archive.writestr(ZipInfo(name), data)
+            manifest[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+            del data  # it may be large: free it before the next part is made
+        archive.writestr(ZipInfo(MANIFEST), as_json(manifest))
+        archive.comment = LABEL + bytes(DIGITS)
+
+
+def as_json(value: Any) -> bytes:
+    """Return a value as readable JSON; NumPy numbers are converted to Python's."""
+    text = json.dumps(value, indent=1, ensure_ascii=False, default=lambda number: number.item())
+    return text.encode()
+
+
+def as_tensors(**tensors: Tensor) -> bytes:
+    """Return tensors as safetensors."""
+    return safetensors.torch.save({name: t.cpu().contiguous() for name, t in tensors.items()})
+
+
+Config = dict[str, Any]
+"""The contents of `config.json`."""
+
+Migrations = Mapping[int, Callable[[Config], Config]]
+"""For each version, a function that converts its config to the next version."""
+
+
+@contextmanager
+def opened(
+    path: Path, format: str, version: int, migrations: Migrations = MappingProxyType({})
+) -> Iterator["Archive"]:
+    """Open a file of a format for reading; any problem with it is a `FileError`.
+
+    The config of an older file is migrated to this version.
+    """
+    with check_file(path).open("rb") as file:
+        try:
+            archive = Archive(file)
+            archive.config = _migrated(archive.config, format, version, migrations)
+            yield archive
+        except Exception as error:
+            message = str(error) if isinstance(error, FileError) else repr(error)
+            raise FileError(f"{path} cannot be used: {message}") from error
+
+
+def _migrated(config: Config, format: str, version: int, migrations: Migrations) -> Config:
+    """Return the config of a file, converted to this version."""
+    found = config["version"]
+    if config["format"] != format:
+        raise FileError(f"it is a {config['format']}, not a {format}: pass another file")
+    if found > version:
+        raise FileError(f"it has version {found}, newer than {version}: use a newer sliceflow")
+    for number in range(found, version):
+        if number not in migrations:
+            raise FileError(
+                f"it has version {found}, not {version}: use the version of sliceflow that wrote it"
+            )
+        config = migrations[number](config)
+    return config
+
+
+Sizes = dict[str, tuple[int | None, ...]]
+"""Expected shapes of tensors by name; None stands for any size."""
+
+
+class Archive:
+    """A file of parts, open for reading, whose checksum is right."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        _check_whole(file)
+        self._zip = ZipFile(file)
+        parts = self._zip.infolist()
+        if any(part.compress_type != ZIP_STORED for part in parts):
+            raise FileError("it is compressed, and could expand to any size")
+        self._manifest = json.loads(self._zip.read(MANIFEST))
+        if sorted(part.filename for part in parts) != sorted([*self._manifest, MANIFEST]):
+            raise FileError("its parts are not those of its manifest")
+        self._unread = set(self._manifest)
+        self.config: Config = json.loads(self.read("config.json"))
+
+    def read(self, name: str) -> bytes:
+        """Return a part."""
+        if name not in self._manifest:
+            raise FileError(f"it has no {name}")
+        info, entry = self._zip.getinfo(name), self._manifest[name]
+        if info.file_size != entry["bytes"]:
+            raise FileError(f"{name} does not have the size of the manifest")
+        data = self._zip.read(info)
+        if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+            raise FileError(f"{name} does not have the checksum of the manifest")
+        self._unread.discard(name)
+        return data
+
+    def tensors(self, name: str, sizes: Sizes) -> dict[str, Tensor]:
+        """Return the tensors of a part, if they are as expected, and finite."""
+        tensors = safetensors.torch.load(self.read(name))
+        if set(tensors) != set(sizes):
+            raise FileError(f"{name} holds {sorted(tensors)}, not {sorted(sizes)}")
+        for key, tensor in tensors.items():
+            if not _fits(tensor, sizes[key]):
+                raise FileError(
+                    f"{key} of {name} has shape {tuple(tensor.shape)}, not {sizes[key]}"
+                )
+            if tensor.dtype not in TENSORS[key] or not tensor.isfinite().all():
+                raise FileError(f"{key} of {name} is {tensor.dtype}, or not finite")
+            if key in MAX_VALUES and (tensor.abs() > MAX_VALUES[key]).any():
+                raise FileError(f"{key} of {name} has numbers beyond {MAX_VALUES[key]:g}")
+        return tensors
+
+    def check_all_is_read(self) -> None:
+        """Refuse a file with unused parts, except for the card and the picture."""
+        if unread := sorted(self._unread - {CARD, PICTURE}):
+            raise FileError(f"it has unexpected parts: {', '.join(unread)}")
+
+
+def _fits(tensor: Tensor, size: tuple[int | None, ...]) -> bool:
+    return tensor.dim() == len(size) and all(
+        s is None or n == s for n, s in zip(tensor.shape, size, strict=True)
+    )
+
+
+def _check_whole(file: BinaryIO) -> None:
+    size = file.seek(0, os.SEEK_END) - DIGITS
+    file.seek(max(size - len(LABEL), 0))
+    label, digest = file.read(len(LABEL)), file.read()
+    if label != LABEL:
+        raise FileError("it does not end as a sliceflow file does: download or save it again")
+    if digest != _digest(file, size):
+        raise FileError("it was changed or damaged: download or save it again")
+
+
+def _digest(file: BinaryIO, size: int) -> bytes:
+    """Return the SHA-256 of the first ``size`` bytes of a file, in hexadecimal."""
+    total = hashlib.sha256()
+    file.seek(0)
+    while size > 0:
+        chunk = file.read(min(CHUNK, size))
+        total.update(chunk)
+        size -= len(chunk) or size
+    return total.hexdigest().encode()

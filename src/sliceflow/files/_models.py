@@ -1,0 +1,353 @@
+"""Models as files: what a `Model` is, written down and read back. No pickle, no code.
+
+The file is an `archive` of `config.json`, tensors (safetensors) and a model card.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from importlib.metadata import version
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sliceflow.codec._checks import check_mask
+from sliceflow.codec._codec import Codec
+from sliceflow.codec._conditions import (
+    Columns,
+    Condition,
+    Label,
+    Observed,
+    Unconditional,
+)
+from sliceflow.codec._kinds import Kind
+from sliceflow.codec._scaling import Scaling
+from sliceflow.codec._support import Support
+from sliceflow.core._random import NumPyRandom, Random
+from sliceflow.core._reading import FileError
+from sliceflow.core._validation import (
+    MOST_SEED,
+    check_flag,
+    check_integer,
+    check_number,
+    check_resolution,
+)
+from sliceflow.files._archive import (
+    CARD,
+    Archive,
+    Config,
+    Migrations,
+    Sizes,
+    as_json,
+    as_tensors,
+    opened,
+    write,
+)
+from sliceflow.flow._engines import Engine, Exact, Fast
+from sliceflow.flow._loop import Record
+from sliceflow.flow._spec import Spec
+from sliceflow.flow._starts import GaussianSampler, NoiseSampler, Sampler
+from sliceflow.flow.schedules import Stage
+from sliceflow.transport import PackedMap
+
+FORMAT, VERSION = "sliceflow model", 3
+
+
+def _from_version_1(config: Config) -> Config:
+    """NumPy made all draws, no file knew where its data has conditions, and no patch was narrow."""
+    stages = [
+        stage | {"patch": None} if (stage["patch"] or 0) >= (stage["resolution"] or 1) else stage
+        for stage in config["schedule"]
+    ]
+    added = {"version": 2, "random": "NumPyRandom", "libraries": {}, "has_support": False}
+    return config | {"schedule": stages} | added
+
+
+def _from_version_2(config: Config) -> Config:
+    """Noise and fixed directions were the flow's, not those of the exact engine; y had no kind."""
+    variants = {"entropy": config["entropy"], "fixed_directions": config["fixed_directions"]}
+    engine, condition = config["engine"], config["condition"]
+    if engine["name"] == "Exact":
+        engine = engine | variants | {"n_cdf": None}
+    elif any(variants.values()):
+        raise FileError("only Exact has entropy and fixed directions now: fit it again")
+    x = {"dtype": config["dtype"], "is_tensor": config["is_tensor"]}
+    columns = {"Columns": condition["l"], "Label": 1}.get(condition["name"], 0)
+    shape = [columns] if columns > 1 else []
+    y = x | {"dtype": "torch.float64", "shape": shape} if columns else None
+    old = ("entropy", "fixed_directions", "dtype", "is_tensor")
+    kept = {key: value for key, value in config.items() if key not in old}
+    return kept | {"version": 3, "engine": engine, "x": x, "y": y}
+
+
+MIGRATIONS: Migrations = {1: _from_version_1, 2: _from_version_2}
+"""By version, what makes a config of it one of the next version."""
+
+LIBRARIES = ("sliceflow", "numpy", "torch")
+"""Whose versions a file tells, for people."""
+
+MAPS = ("knots", "low", "high")
+"""The tensors of a `PackedMap`."""
+
+FEWEST = 4
+"""Knots of a map: at least the means of two parts, and both extremes."""
+
+FLOATS = (torch.bfloat16, torch.float16, torch.float32, torch.float64)
+INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64)
+UNSIGNED = (torch.uint8, torch.uint16, torch.uint32, torch.uint64)
+DTYPES = {str(dtype): dtype for dtype in (torch.bool, *INTEGERS, *UNSIGNED, *FLOATS)}
+"""What data, and so samples, may be."""
+
+
+Parts = tuple[Spec, Codec, Sampler, Record]
+"""What a `Model` is made of."""
+
+
+def write_model(path: Path, parts: Parts, card: Iterable[tuple[str, bytes]]) -> None:
+    """Write what a model is made of, and its card, to a file."""
+    write(path, chain(_parts(*parts), card))
+
+
+def read_model(path: Path) -> Parts:
+    """Read a model from a file, after checking its sums. `FileError` says what is wrong with it."""
+    with opened(path, FORMAT, VERSION, MIGRATIONS) as archive:
+        spec = _spec(archive)
+        steps = spec.steps_before(len(spec.schedule))
+        record = read_record(archive, spec.schedule, spec.engine, spec.shape, steps)
+        parts = spec, _codec(archive, spec), _start(archive, spec), record
+        archive.check_all_is_read()
+        return parts
+
+
+def describe(path: str | Path) -> tuple[Config, str]:
+    """Return the settings and the card of a model, after checking the sums of its file."""
+    with opened(Path(path), FORMAT, VERSION, MIGRATIONS) as archive:
+        return archive.config, archive.read(CARD).decode()
+
+
+def _parts(spec: Spec, codec: Codec, start: Sampler, record: Record) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the bytes of each part of a file."""
+    config = {"format": FORMAT, "version": VERSION, "start": _start_config(start)}
+    libraries = {"libraries": {name: version(name) for name in LIBRARIES}}
+    yield "config.json", as_json(config | _spec_config(spec) | _codec_config(codec) | libraries)
+    scaling, support, mask = codec.scaling, codec.support, spec.condition.mask
+    yield "scaling.safetensors", as_tensors(shift=scaling.shift, scale=scaling.scale)
+    if len(support.given):
+        yield "support.safetensors", as_tensors(edges=support.edges, ends=support.ends)
+    if isinstance(start, GaussianSampler):
+        yield "start.safetensors", as_tensors(means=start.means, factors=start.factors)
+    if mask is not None:
+        yield "observed.safetensors", as_tensors(mask=mask)
+    yield from record_parts(record, spec.schedule)
+
+
+def _spec_config(spec: Spec) -> Config:
+    if not isinstance(spec.engine, Fast | Exact):
+        raise TypeError(f"{spec.engine!r} cannot be written to a file: only Fast and Exact can")
+    condition = spec.condition
+    return {
+        "shape": spec.shape,
+        "condition": _named(condition, l=condition.l, amplifier=condition.amplifier),
+        "schedule": [asdict(stage) for stage in spec.schedule],
+        "engine": _named(spec.engine, **asdict(spec.engine)),
+        "seed": spec.seed,
+        "random": spec.random.__name__,
+    }
+
+
+def _codec_config(codec: Codec) -> Config:
+    classes = codec.classes
+    return {
+        "x": _kind_config(codec.x),
+        "y": None if codec.y is None else _kind_config(codec.y) | {"shape": codec.y.shape},
+        "classes": None if classes is None else [classes.dtype.str, classes.tolist()],
+        "names": codec.names or None,
+        "has_support": len(codec.support.given) > 0,
+    }
+
+
+def _kind_config(kind: Kind) -> Config:
+    return {"dtype": str(kind.dtype), "is_tensor": kind.device is not None}
+
+
+def _start_config(start: Sampler) -> Config:
+    return _named(start, **({"std": start.std} if isinstance(start, NoiseSampler) else {}))
+
+
+def _named(thing: object, **settings: Any) -> dict[str, Any]:
+    return {"name": type(thing).__name__, **settings}
+
+
+def record_parts(record: Record, schedule: tuple[Stage, ...]) -> Iterator[tuple[str, bytes]]:
+    """Yield what was recorded, by stage: axes, if any, and the maps of the steps that were done."""
+    maps = iter(record.maps)
+    for number, (stage, axes) in enumerate(zip(schedule, record.axes, strict=False)):
+        steps = list(islice(maps, stage.steps))
+        tensors = {name: torch.stack([getattr(T, name) for T in steps]) for name in MAPS}
+        yield _stage_name(number), as_tensors(**tensors, **({} if axes is None else {"axes": axes}))
+
+
+def read_record(
+    archive: Archive,
+    schedule: tuple[Stage, ...],
+    engine: Engine,
+    shape: tuple[int, ...],
+    steps: int,
+) -> Record:
+    """Read what was recorded of stages, the last of which may have been left before its end."""
+    record = Record()
+    for number, stage in enumerate(schedule):
+        (h, p), done = engine.maps(stage, shape), min(stage.steps, steps - len(record.maps))
+        sizes: Sizes = {name: (done, 2, h, None if name == "knots" else 1) for name in MAPS}
+        tensors = archive.tensors(_stage_name(number), sizes | ({"axes": (p, p)} if p else {}))
+        _check_maps(**tensors)
+        record.axes.append(tensors.get("axes"))
+        by_step = zip(*(tensors[name] for name in MAPS), strict=True)
+        record.maps += [PackedMap(*T) for T in by_step]
+    return record
+
+
+def _check_maps(knots: Tensor, low: Tensor, high: Tensor, axes: Tensor | None = None) -> None:
+    """Refuse what no step leaves: compiled code would read beyond maps of too few knots."""
+    x = knots[:, 0]
+    if x.shape[-1] < FEWEST or (x[..., 1:] < x[..., :-1]).any() or (low > high).any():
+        raise FileError(f"its maps have fewer than {FEWEST} knots, or knots that do not ascend")
+    if axes is not None and ((axes.norm(dim=1) - 1).abs() > 1e-6).any():
+        raise FileError("its axes are not of length one")
+
+
+def _stage_name(number: int) -> str:
+    return f"stage-{number:03}.safetensors"
+
+
+def _spec(archive: Archive) -> Spec:
+    config = archive.config
+    shape = tuple(check_integer("shape", side, 1) for side in config["shape"])
+    if len(shape) not in (1, 3) or not config["schedule"]:
+        raise FileError("it is neither of tables nor of images, or has no stages")
+    return Spec(
+        shape,
+        tuple(_stage(row, shape) for row in config["schedule"]),
+        _condition(archive, config["condition"], shape),
+        _engine(config["engine"]),
+        check_integer("seed", config["seed"], 0, MOST_SEED),
+        _random(config["random"]),
+    )
+
+
+def _codec(archive: Archive, spec: Spec) -> Codec:
+    config, size = archive.config, math.prod(spec.shape) + spec.condition.l
+    scaling = archive.tensors("scaling.safetensors", {"shift": (size, 1), "scale": (size, 1)})
+    if not (scaling["scale"] > 0).all():
+        raise FileError("it scales by what is not positive")
+    return Codec(
+        _kind(config["x"], spec.shape),
+        _y_kind(config["y"], spec.condition),
+        spec.condition,
+        Scaling(**scaling),
+        _support(archive, spec),
+        _classes(config["classes"], spec.condition),
+        _names(config.get("names"), spec),
+    )
+
+
+def _kind(config: Config, shape: tuple[int, ...]) -> Kind:
+    is_tensor = check_flag("is_tensor", config["is_tensor"])
+    return Kind(DTYPES[config["dtype"]], shape, torch.device("cpu") if is_tensor else None)
+
+
+def _y_kind(config: Config | None, condition: Condition) -> Kind | None:
+    if config is None:
+        return None
+    shape = tuple(check_integer("shape", side, 1) for side in config["shape"])
+    if math.prod(shape) != condition.n_columns:
+        raise FileError(f"its y has shape {shape}, and not {condition.n_columns} columns")
+    return _kind(config, shape)
+
+
+def _condition(archive: Archive, config: dict[str, Any], shape: tuple[int, ...]) -> Condition:
+    kinds = {"Columns": Columns, "Label": Label}
+    least = {"Columns": 1, "Label": 2}.get(config["name"], 0)
+    l = check_integer("l", config["l"], least)
+    amplifier = check_number("amplifier", config["amplifier"], positive=False)
+    if config["name"] == "Observed":
+        tensors = archive.tensors("observed.safetensors", {"mask": (math.prod(shape),)})
+        return Observed(check_mask(tensors["mask"].reshape(shape), shape))
+    if config["name"] == "Unconditional":
+        return Unconditional()
+    return kinds[config["name"]](l, amplifier)
+
+
+def _engine(config: dict[str, Any]) -> Fast | Exact:
+    engines: dict[str, type[Fast | Exact]] = {"Fast": Fast, "Exact": Exact}
+    return engines[config["name"]](**{k: v for k, v in config.items() if k != "name"})
+
+
+def _stage(row: dict[str, Any], shape: tuple[int, ...]) -> Stage:
+    band = row["band"]
+    stage = Stage(**row | {"band": tuple(band) if isinstance(band, list) else band})
+    check_resolution(stage.resolution, shape)
+    return stage
+
+
+def _start(archive: Archive, spec: Spec) -> Sampler:
+    config = archive.config["start"]
+    d, groups = math.prod(spec.shape), spec.condition.n_groups
+    if config["name"] == "NoiseSampler":
+        return NoiseSampler(d, check_number("std", config["std"], positive=True))
+    if config["name"] != "GaussianSampler":
+        raise FileError(f"its start {config['name']} is unknown")
+    sizes: Sizes = {"means": (groups, d, 1), "factors": (groups, d, None)}
+    tensors = archive.tensors("start.safetensors", sizes)
+    if tensors["factors"].shape[2] > d:
+        raise FileError(f"its start has {tensors['factors'].shape[2]} factors, more than {d}")
+    return GaussianSampler(spec.condition, **tensors)
+
+
+def _support(archive: Archive, spec: Spec) -> Support:
+    given = spec.condition.numbers(spec.shape)
+    if not check_flag("has_support", archive.config["has_support"]):
+        return Support(given[:0], torch.empty(0, 2), torch.empty(0, 2))
+    sizes: Sizes = {"edges": (len(given), 2), "ends": (len(given), 2)}
+    tensors = archive.tensors("support.safetensors", sizes)
+    if any((tensor[:, 0] > tensor[:, 1]).any() for tensor in tensors.values()):
+        raise FileError("its data ends before it begins")
+    return Support(given, **tensors)
+
+
+def _classes(config: list[Any] | None, condition: Condition) -> np.ndarray | None:
+    if condition.n_groups == 1:
+        return None
+    if config is None:
+        raise FileError("it is conditional on labels, but has none")
+    dtype, values = np.dtype(config[0]), config[1]
+    is_labels = all(isinstance(v, bool | int | float | str) for v in values)
+    if not is_labels or dtype.kind not in "biufUO":
+        raise FileError(f"the labels {values} are not numbers or strings")
+    classes = np.array(values, str if dtype.kind == "U" else dtype)
+    if classes.shape != (condition.l,) or not np.array_equal(np.unique(classes), classes):
+        raise FileError(f"the labels {values} are not {condition.l} in their order")
+    return classes
+
+
+def _names(config: Any, spec: Spec) -> tuple[str, ...]:
+    if config is None:
+        return ()
+    d, given = math.prod(spec.shape), spec.condition.n_columns
+    is_names = isinstance(config, list) and all(isinstance(name, str) for name in config)
+    if not is_names or len(config) != d + given:
+        raise FileError(f"the names {config} are not those of {d} columns and {given} given ones")
+    return tuple(config)
+
+
+def _random(name: str) -> type[Random]:
+    if name == "NumPyRandom" and not NumPyRandom.is_unchanged():
+        raise FileError(
+            f"its directions were drawn by NumPy, and NumPy {np.__version__} draws others: install "
+            "numpy 2.4, or fit the model again"
+        )
+    return {"Random": Random, "NumPyRandom": NumPyRandom}[name]

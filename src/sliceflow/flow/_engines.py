@@ -1,0 +1,286 @@
+"""Two engines for one loop: which directions a stage has, how they are mapped, how far to go.
+
+`Exact` is the paper's: directions drawn independently, maps from sorted values. `Fast` is ours:
+orthonormal directions in the coordinates of the level, maps from counts.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Tensor
+
+from sliceflow.codec._conditions import Condition
+from sliceflow.core._threads import parallel, shares
+from sliceflow.core._validation import (
+    check_flag,
+    check_integer,
+    check_number,
+    check_optional_integer,
+)
+from sliceflow.directions import (
+    BLOCK,
+    AnyOf,
+    Bands,
+    Basis,
+    Directions,
+    Local,
+    Rotation,
+    Sphere,
+    Tiles,
+    slices,
+    spectral_axes,
+    tile_sides,
+)
+from sliceflow.directions._pyramid import FullSize, LanczosLevel, Level, level_shape
+from sliceflow.flow._targets import DrawRows
+from sliceflow.flow.schedules import Band, Stage
+from sliceflow.transport import (
+    CELLS,
+    MOST_CELLS,
+    HistogramMap,
+    KnotMap,
+    SortedMap,
+    Values,
+)
+
+MAX_STEP_SIZE = 1e9
+"""The largest η: the default is at most d, and no x has more coordinates."""
+
+AXES_ROWS = 1000
+"""Rows of data from which the spectral axes of a stage are estimated."""
+
+
+class Engine(Protocol):
+    """How the steps of a stage are done."""
+
+    @property
+    def entropy(self) -> float:
+        """λ: each step adds noise of variance 2λη."""
+
+    @property
+    def fixed_directions(self) -> bool:
+        """Whether the steps of a stage share their directions."""
+
+    @property
+    def n_cdf(self) -> int | None:
+        """The number of particles from which F_p is estimated; None for all."""
+
+    def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
+        """Return the level whose coordinates the stage's directions are written in."""
+
+    def axes(self, stage: Stage, shape: tuple[int, ...], draw: DrawRows) -> Tensor | None:
+        """Return the stage's data-dependent axes, (P, P), if it has any."""
+
+    def directions(
+        self, stage: Stage, shape: tuple[int, ...], condition: Condition, axes: Tensor | None
+    ) -> Directions:
+        """Return the distribution of the stage's directions, for x of this shape."""
+
+    def weight(self, stage: Stage, shape: tuple[int, ...]) -> float:
+        """Return w: the displacement along each direction is multiplied by it."""
+
+    def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
+        """Return how many maps a step of the stage has, and P if it has axes (P, P)."""
+
+    def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
+        """Replace values z by T(z) − z, with the map T from values p to values q of each row.
+
+        Return T by this number of knots, if it is given.
+        """
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The paper's engine: independent directions, maps from sorted values.
+
+    Parameters
+    ----------
+    n_directions
+        The number of directions of a step, H.
+    step_size
+        The step size η. By default d H / (H + d − 1), where d counts the coordinates that the
+        directions reach: the paper's η = d if H is much larger, and less if not, because moves
+        along directions that are not orthogonal add up.
+    entropy
+        The λ of Liutkus et al.: each step adds noise of variance 2λη.
+    fixed_directions
+        Draw directions once for each stage instead of for each step (Liutkus et al.).
+    n_cdf
+        The number of particles, drawn for each step, from which it estimates their CDF. By default
+        all.
+    memory
+        Bytes for the values along directions, the part of a step's memory that can be chosen;
+        docs/design.md has the rest. The least is that of one direction at a time.
+    """
+
+    n_directions: int = 128
+    step_size: float | None = None
+    entropy: float = 0.0
+    fixed_directions: bool = False
+    n_cdf: int | None = None
+    memory: int = 2**28
+
+    def __post_init__(self) -> None:
+        check_integer("n_directions", self.n_directions, 1)
+        check_integer("memory", self.memory, 1)
+        if self.step_size is not None:
+            check_number("step_size", self.step_size, positive=True, most=MAX_STEP_SIZE)
+        check_number("entropy", self.entropy, positive=False)
+        check_flag("fixed_directions", self.fixed_directions)
+        check_optional_integer("n_cdf", self.n_cdf, 2)
+
+    def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
+        """Return the level whose patches are upsampled by Lanczos."""
+        if stage.resolution is None:
+            return FullSize()
+        channels, height, width = shape
+        return LanczosLevel.at((channels, height, width), stage.resolution, like)
+
+    def axes(self, stage: Stage, shape: tuple[int, ...], draw: DrawRows) -> None:
+        """Return None: the directions do not depend on the data."""
+
+    def directions(
+        self, stage: Stage, shape: tuple[int, ...], condition: Condition, axes: Tensor | None
+    ) -> Directions:
+        """Return uniform directions or, at a resolution, patches."""
+        h, l, amplifier = self.n_directions, condition.l, condition.amplifier
+        if stage.resolution is None:
+            return Sphere(math.prod(shape), h, l, amplifier)
+        channels, height, width = shape
+        patch = stage.resolution if stage.patch is None else stage.patch
+        return Local((channels, height, width), stage.resolution, patch, h, l, amplifier)
+
+    def weight(self, stage: Stage, shape: tuple[int, ...]) -> float:
+        """Return η/H."""
+        default = default_step_size(math.prod(_at_level(stage, shape)), self.n_directions)
+        return (default if self.step_size is None else self.step_size) / self.n_directions
+
+    def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, None]:
+        """Return H: there are no axes."""
+        return self.n_directions, None
+
+    def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
+        """Map as many directions at a time as have room in ``memory``."""
+        record = None if knots is None else KnotMap.of(HistogramMap.of(p, q), knots)
+        for rows in slices(len(z), chunk_size(self.memory, z.shape[1], q.z.shape[1])):
+            SortedMap.between(p.z[rows], q.z[rows]).move(z[rows])
+        return record
+
+
+def default_step_size(d: int, h: int) -> float:
+    """Return the η that brings a shifted Gaussian nearest to the target in one step, on average.
+
+    An error e becomes e − η/H Σ θθᵀ e. With h directions uniform on the sphere of d dimensions its
+    mean square is least for this η: with η = d and H = d it would hardly shrink at all.
+    """
+    return d * h / (h + d - 1)
+
+
+def chunk_size(memory: int, m: int, n: int) -> int:
+    """Return how many directions can be mapped at a time with m particles and n data rows.
+
+    A block holds four bytes for each value. A value that is being mapped takes 4 more of the data
+    (the sorted copy) and about 60 more of a particle (the sorted copy, two indices and what stands
+    there, the rank in float64); counted here with what the allocator was seen to keep.
+    """
+    block = 4 * BLOCK * (m + n)
+    return min(max(1, (memory - block) // (125 * m + 16 * n)), BLOCK)
+
+
+@dataclass(frozen=True)
+class Fast:
+    """Our engine: orthonormal directions in the coordinates of the level, maps from counts.
+
+    Parameters
+    ----------
+    cells
+        B, the number of cells on which the values along a direction are counted.
+    step_size
+        How far to go: 1 is all the way, which along orthonormal directions is right. Beyond 2
+        the particles would diverge.
+    """
+
+    cells: int = CELLS
+    step_size: float = 1.0
+
+    # variants of the paper that only `Exact` has
+    entropy = 0.0
+    fixed_directions = False
+    n_cdf = None
+
+    def __post_init__(self) -> None:
+        check_integer("cells", self.cells, 8, MOST_CELLS)
+        check_number("step_size", self.step_size, positive=True, most=2)
+
+    def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
+        """Return the level in orthonormal coordinates."""
+        if stage.resolution is None or stage.resolution == min(shape[1:]):
+            return FullSize()
+        channels, height, width = shape
+        return LanczosLevel.orthonormal_at((channels, height, width), stage.resolution, like)
+
+    def axes(self, stage: Stage, shape: tuple[int, ...], draw: DrawRows) -> Tensor | None:
+        """Return the principal axes of the data's patches, if a band of the stage is of them."""
+        if stage.band is None:
+            return None
+        at_level, patch, _ = _tile(stage, shape)
+        return spectral_axes(draw(AXES_ROWS), at_level, patch)
+
+    def directions(
+        self, stage: Stage, shape: tuple[int, ...], condition: Condition, axes: Tensor | None
+    ) -> Tiles:
+        """Return tiles or, where a patch is the level, all of it, with the stage's basis."""
+        at_level, patch, p = _tile(stage, shape)
+        amplifier = condition.amplifier
+        if stage.resolution is None and condition.l:  # as long as θ_y is where θ is uniform
+            amplifier *= (condition.l / p) ** 0.5
+        bands = stage.band if isinstance(stage.band, tuple) else (stage.band,)
+        bases = tuple(self._basis(band, p, axes) for band in bands)
+        basis = AnyOf(bases) if len(bases) > 1 else bases[0]
+        return Tiles(at_level, patch, basis, stage.shared, condition.l, amplifier)
+
+    def _basis(self, band: Band, p: int, axes: Tensor | None) -> Basis:
+        if band is None:
+            return Rotation(p)
+        assert axes is not None
+        return Bands(axes, band)
+
+    def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
+        """Return how many maps a step of the stage has, and P if it has axes (P, P)."""
+        at_level, patch, p = _tile(stage, shape)
+        sides = tile_sides(at_level, patch) if patch else at_level[-2:]
+        tiles = math.prod(n // s for n, s in zip(at_level[-2:], sides, strict=True))
+        return p if stage.shared else p * tiles, None if stage.band is None else p
+
+    def weight(self, stage: Stage, shape: tuple[int, ...]) -> float:
+        """Return the step size: orthonormal directions are not averaged."""
+        return self.step_size
+
+    def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
+        """Map the values, with rows shared among threads."""
+
+        def displace(rows: slice) -> KnotMap | None:
+            T = HistogramMap.of(p[rows], q[rows], self.cells)
+            T.move(z[rows])
+            return None if knots is None else KnotMap.of(T, knots)
+
+        maps = parallel(displace, shares(len(z)))
+        return KnotMap.joined([T for T in maps if T is not None])
+
+
+def _at_level(stage: Stage, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of x at the level of a stage."""
+    if stage.resolution is None:
+        return shape
+    channels, height, width = shape
+    return level_shape((channels, height, width), stage.resolution)
+
+
+def _tile(stage: Stage, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int | None, int]:
+    """Return the shape of x at the level, the side of a tile, None if that is all of x, and P."""
+    at_level = _at_level(stage, shape)
+    if stage.patch is None or stage.patch >= max(at_level[-2:]):
+        return at_level, None, math.prod(at_level)
+    p = math.prod(at_level[:-2]) * math.prod(tile_sides(at_level, stage.patch))
+    return at_level, stage.patch, p

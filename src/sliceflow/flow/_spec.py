@@ -1,0 +1,60 @@
+"""A spec: everything that determines a flow, besides its data."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+from sliceflow.codec._conditions import Condition, Unconditional
+from sliceflow.core._random import Draw, Random
+from sliceflow.flow._engines import Engine, Fast
+from sliceflow.flow.schedules import Stage
+
+
+@dataclass(frozen=True, eq=False)
+class Spec:
+    """What a flow and the model that is recorded from it have in common.
+
+    Parameters
+    ----------
+    shape
+        The shape of one x: (d,) or (C, h, w).
+    schedule
+        The stages, one after the other.
+    condition
+        What is given, and stays as it is.
+    engine
+        How a step is done: `Fast` or `Exact`.
+    seed
+        With the stage and the step, it determines every draw.
+    random
+        How random numbers are made from it: models of version 1 have those of NumPy.
+    """
+
+    shape: tuple[int, ...]
+    schedule: tuple[Stage, ...]
+    condition: Condition = Unconditional()  # noqa: RUF009 (it does not change)
+    engine: Engine = Fast()  # noqa: RUF009
+    seed: int = 0
+    random: type[Random] = Random
+
+    def rng(self, draw: Draw, stage: int, step: int = 0) -> Random:
+        """Return the random numbers of a draw."""
+        return self.random(self.seed, draw, stage, step)
+
+    def steps_before(self, stage: int) -> int:
+        """Return the number of steps of all stages before this one."""
+        return self._steps_before[stage]
+
+    @cached_property
+    def _steps_before(self) -> list[int]:
+        return list(accumulate((stage.steps for stage in self.schedule), initial=0))
+
+    def __repr__(self) -> str:
+        """Return all that it is: specs with the same text give the same bits."""
+        condition, free = self.condition, self.condition.free
+        given = (
+            *(type(condition).__name__, condition.l, condition.amplifier),
+            free if isinstance(free, slice) else free.tolist(),
+        )
+        parts = (self.shape, self.schedule, given, self.engine, self.seed, self.random.__name__)
+        return f"Spec{parts}"

@@ -1,0 +1,1 @@
+"""A fit as it runs: planned, forecast, logged in a folder, and reported."""

@@ -1,0 +1,104 @@
+"""A fit, checked and ready to be run, watched and read."""
+
+import math
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from sliceflow.codec._codec import Codec
+from sliceflow.core._devices import cpu_by_default
+from sliceflow.core._memory import check_memory
+from sliceflow.files._checkpoints import Checkpoints
+from sliceflow.flow._flow import Flow
+from sliceflow.flow._loop import Callback, State
+from sliceflow.flow._progress import Progress
+from sliceflow.flow._spec import Spec
+from sliceflow.flow.schedules import Stage
+from sliceflow.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A fit, checked and ready to be run.
+
+    Parameters
+    ----------
+    flow
+        The flow.
+    codec
+        How rows of data became particles, and particles become samples.
+    n_particles, n_rows
+        The number of particles, M, and of rows of data.
+    """
+
+    flow: Flow
+    codec: Codec
+    n_particles: int
+    n_rows: int
+
+    def __post_init__(self) -> None:
+        d, group = len(self.codec.scaling.shift), self.flow.group
+        own = len(group.own) / group.shards
+        check_memory("n_particles", self.n_particles, math.ceil(2 * 4 * d * own))
+
+    @property
+    def spec(self) -> Spec:
+        """What determines the flow besides its data."""
+        return self.flow.spec
+
+    def with_schedule(self, schedule: tuple[Stage, ...]) -> Self:
+        """Return the same fit with other stages."""
+        spec = replace(self.spec, schedule=schedule)
+        return replace(self, flow=replace(self.flow, spec=spec))
+
+    def with_names(self, names: tuple[str, ...]) -> Self:
+        """Return the same fit with these names for the columns of x, then of y."""
+        return replace(self, codec=replace(self.codec, names=names))
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the first of many processes, or the only one."""
+        return self.flow.group.rank == 0
+
+    @cpu_by_default()
+    def run(
+        self,
+        callbacks: Iterable[Callback] = (),
+        checkpoints: str | Path | None = None,
+        minutes: float = 10,
+        verbose: bool = False,
+    ) -> State:
+        """Move particles from noise onto the data, or go on from the last checkpoint, if any.
+
+        Of many processes, the first one shows progress and has the callbacks.
+        """
+        flow, state = self.flow, self.flow.start(self.n_particles)
+        with ExitStack() as stack:
+            saving: list[Callback] = []
+            if checkpoints is not None:
+                saver = Checkpoints(flow, state, checkpoints, minutes)
+                state = saver.latest()
+                saving.append(stack.enter_context(saver))
+            done = flow.steps_done(state)
+            progress = Progress(self.spec.schedule, done=done, show=verbose and self.is_first)
+            watching = callbacks if self.is_first else ()
+            flow.run(state, [stack.enter_context(progress), *watching, *saving])
+        if not state.particles.isfinite().all():
+            raise FloatingPointError(
+                "the particles diverged: pass an engine with a smaller step_size"
+            )
+        return state
+
+    @cpu_by_default()
+    def samples(self, state: State, n: int | None = None) -> tuple[Any, Any]:
+        """Return (the first n) particles at the end of a stage, and their labels or columns."""
+        particles = state.particles[:, :n]
+        return self.codec.decode(particles), self.codec.decode_y(particles)
+
+    def model(self, state: State) -> Model | None:
+        """Return the flow as it was recorded, if it was: by the first of many processes."""
+        if state.record is None:
+            return None
+        return Model(self.spec, self.codec, self.flow.sampler, state.record)

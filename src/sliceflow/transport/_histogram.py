@@ -1,0 +1,344 @@
+"""The one-dimensional map T = F_q⁻¹ ∘ F_p from counts, with a table for O(1) look-up.
+
+Rows are directions, each with its own map; values lie along the last dimension. In three passes:
+
+1. the *extremes* of the values, which merge by minimum and maximum;
+2. counts of a few of the values on equal *buckets* between the extremes, to see where they are;
+3. counts on *cells*: each bucket is cut into equal ones, more of them where there are more values.
+
+Counts are integers and merge by addition: values of many processes give the same bits as those of
+one. A cell holds a few ranks of p; where the first and the last of them go is known from the counts
+of q; between these two the map is linear. As cells shrink it becomes the exact map of
+`transport.sorted`.
+
+The functions here run on any device. On the CPU, `transport.kernels` does the same, compiled.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.distributed import ReduceOp
+
+from sliceflow.core._distributed import Merge
+from sliceflow.transport._kernels import (
+    average_parts,
+    count_buckets_of_rows,
+    count_cells_of_rows,
+    count_rows,
+    displace_rows,
+    extremes_of_rows,
+    make_tables,
+)
+
+CELLS = 512
+"""The default number of cells B of a direction."""
+
+BUCKET = 8
+"""Cells in a bucket, on average."""
+
+MOST_CELLS = 2**14
+"""The most cells. Where a value lies among them, and where in its cell, must fit in 31 bits."""
+
+STRIDE = 31
+"""Every 31st value of a shard decides where cells are. It is prime, so that alternating classes
+are all sampled."""
+
+NUDGE = 1e-6
+"""Added to a rank of p, so that rounding does not turn a whole rank of q into the one before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Values of H rows, (H, N), in parts of these widths: those of the shards of a process.
+
+    If other processes have more values of these rows, ``merge`` combines counts with theirs.
+    """
+
+    z: Tensor
+    widths: list[int]
+    merge: Merge | None = None
+
+    @classmethod
+    def of(cls, *parts: Tensor, merge: Merge | None = None) -> Self:
+        """Return values in these parts, one after the other."""
+        z = torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
+        return cls(z, [part.shape[1] for part in parts], merge)
+
+    def __getitem__(self, rows: slice) -> Self:
+        return replace(self, z=self.z[rows])
+
+    def parts(self) -> list[Tensor]:
+        """Return the parts."""
+        return list(torch.split(self.z, self.widths, dim=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Cells for each of H rows, in buckets of equal width between the extremes.
+
+    Parameters
+    ----------
+    low, high
+        The extremes, with shape (H,).
+    slots
+        The first cell of each of G buckets and how many it has, in 16 bits each: (H, G), int32.
+    """
+
+    low: Tensor
+    high: Tensor
+    slots: Tensor
+
+    @property
+    def first(self) -> Tensor:
+        """The first cell of each bucket, with shape (H, G)."""
+        return self.slots & 0xFFFF
+
+    @property
+    def size(self) -> Tensor:
+        """The number of cells of each bucket, with shape (H, G)."""
+        return self.slots >> 16
+
+    def __len__(self) -> int:
+        """Return the number of cells B."""
+        last = int(self.slots[0, -1])
+        return (last & 0xFFFF) + (last >> 16)
+
+    def positions(self, z: Tensor) -> Tensor:
+        """Return where values (H, N) are among the cells: the cell, and 16 bits inside it."""
+        ticks = z.new_tensor(self.slots.shape[1] << 16)  # 65536 in a bucket
+        last = torch.nextafter(ticks, z.new_tensor(0))
+        low, scale = self.low[:, None], ticks / (self.high - self.low).clamp(min=1e-30)[:, None]
+        tick = ((z - low) * scale).nan_to_num(0).clamp(z.new_tensor(0), last).to(torch.int32)
+        bucket = (tick >> 16).long()
+        return (self.first.gather(1, bucket) << 16) + (tick & 0xFFFF) * self.size.gather(1, bucket)
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what the compiled kernels take."""
+        return self.low.numpy(), self.high.numpy(), self.slots.numpy()
+
+    def edges(self) -> Tensor:
+        """Return where each cell begins, and where the last one ends: (H, B + 1), in float64."""
+        cells = torch.arange(len(self) + 1, device=self.low.device, dtype=torch.int32)
+        cells = cells.expand(len(self.low), -1).contiguous()
+        g = torch.searchsorted(self.first, cells, right=True).sub_(1)
+        low, high = self.low.double()[:, None], self.high.double()[:, None]
+        width = (high - low) / self.slots.shape[1]
+        number = cells - self.first.gather(1, g)  # of the cell in its bucket
+        edges = low + g * width + number * (width / self.size.gather(1, g))
+        edges[:, -1:] = low + self.slots.shape[1] * width
+        return edges
+
+
+def extremes(z: Tensor) -> Tensor:
+    """Return the smallest value of each row, and the negative of its largest: (2, H)."""
+    if is_compiled(z):
+        low, high = z.new_empty(2, len(z))
+        extremes_of_rows(z.numpy(), low.numpy(), high.numpy())
+    else:
+        low, high = (bound + 0.0 for bound in z.aminmax(dim=1))  # and not −0.0
+    return torch.stack([low, -high])
+
+
+def count_buckets(values: Values, low: Tensor, high: Tensor, b: int) -> Tensor:
+    """Count one value in `STRIDE` of each part on b/`BUCKET` equal buckets, with shape (H, G)."""
+    z = values.z
+    if is_compiled(z):
+        counts = torch.zeros(len(z), b // BUCKET, dtype=torch.int32)
+        widths, bounds = np.array(values.widths), (low.numpy(), high.numpy())
+        count_buckets_of_rows(z.numpy(), widths, STRIDE, *bounds, counts.numpy())
+        return counts
+    one_cell_each = torch.arange(b // BUCKET, device=z.device) + (1 << 16)
+    buckets = Grid(low, high, one_cell_each.to(torch.int32).repeat(len(z), 1))
+    some = torch.cat([part[:, ::STRIDE] for part in values.parts()], dim=1)
+    return count_cells(some, buckets)
+
+
+def share_cells(counts: Tensor, b: int) -> Tensor:
+    """Share b cells among buckets (H, G), half of them evenly, half by count: `Grid.slots`."""
+    buckets = counts.shape[1]
+    even = b // (2 * buckets)
+    seen = counts.cumsum(dim=1)
+    by_count = (seen * ((b - even * buckets) / seen[:, -1:].double())).to(torch.int32)
+    upto = even * torch.arange(1, buckets + 1, dtype=torch.int32, device=counts.device) + by_count
+    upto[:, -1] = b
+    first = torch.nn.functional.pad(upto[:, :-1], (1, 0))
+    return first | (upto - first) << 16
+
+
+def count_cells(z: Tensor, grid: Grid) -> Tensor:
+    """Count the values in each cell, with shape (H, B)."""
+    zeros = torch.zeros(len(z), len(grid), dtype=torch.int32, device=z.device)
+    if is_compiled(z):
+        count_cells_of_rows(z.numpy(), *grid.arrays(), zeros.numpy())
+        return zeros
+    cells = (grid.positions(z) >> 16).long()
+    ones = torch.ones((), dtype=torch.int32, device=z.device).expand_as(cells)
+    return zeros.scatter_add_(1, cells, ones)
+
+
+def quantile(rank: Tensor, counts: Tensor, grid: Grid) -> Tensor:
+    """Return the value of each rank (H, L), as far as counts (H, B) on a grid tell.
+
+    Ranks start at 0. The values in a cell are taken to be spread evenly.
+    """
+    upto = counts.cumsum(dim=1).double()
+    i = torch.searchsorted(upto, rank, right=True).clamp_(max=counts.shape[1] - 1)
+    n, edge = counts.gather(1, i), grid.edges()
+    low, high = edge.gather(1, i), edge.gather(1, i + 1)
+    inside = rank - (upto.gather(1, i) - n) + 0.5
+    return (low + inside * ((high - low) / n)).minimum(high).to(grid.low.dtype)
+
+
+def compose(p: "Counted", q: "Counted") -> tuple[Tensor, Tensor]:
+    """Return T at the beginning of each cell of p and how much it rises in it, each (H, B).
+
+    A cell with n of the M values of p holds ranks R to R + n − 1, and rank r goes to rank r N/M
+    of q. Over empty cells T rises evenly from where the cell before them ends to where the next
+    one begins, as the exact map does between two values.
+    """
+    if is_compiled(p.grid.low):
+        start, rise = p.grid.low.new_empty(2, *p.counts.shape)
+        ratio = int(q.counts[0].sum()) / int(p.counts[0].sum())
+        make_tables(p.arrays(), q.arrays(), start.numpy(), rise.numpy(), ratio, NUDGE)
+        return start, rise
+    upto = p.counts.cumsum(dim=1)
+    ratios = q.counts.sum(dim=1, keepdim=True).double() / upto[:, -1:]
+    first, last = (upto - p.counts).double(), (upto - 1).double()
+    start, end = (quantile((rank + NUDGE) * ratios, q.counts, q.grid) for rank in (first, last))
+    start, end = _bridge(p.counts > 0, p.grid.edges(), start, end)
+    return start, end - start
+
+
+def _bridge(occupied: Tensor, edge: Tensor, start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
+    """Return start and end of each cell, those of empty cells between their neighbours'."""
+    number = torch.arange(occupied.shape[1], device=occupied.device).expand_as(occupied)
+    before = torch.where(occupied, number, 0).cummax(dim=1).values
+    after = torch.where(occupied, number, len(number.T)).flip(1).cummin(dim=1).values.flip(1)
+    is_last = after == len(number.T)  # beyond the last value there is nowhere to rise
+    low = end.gather(1, before).double()
+    height = start.gather(1, after.masked_fill(is_last, 0)).double() - low
+    begin, finish = edge.gather(1, before + 1), edge.gather(1, after)
+
+    def rising(at: Tensor) -> Tensor:
+        inside = torch.where(is_last, 0.0, (at - begin) / (finish - begin))
+        return (low + inside * height).to(start.dtype)
+
+    return (
+        torch.where(occupied, start, rising(edge[:, :-1])),
+        torch.where(occupied, end, rising(edge[:, 1:])),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Values of H rows as counts (H, B), int32, on a grid that follows them."""
+
+    grid: Grid
+    counts: Tensor
+
+    @classmethod
+    def of(cls, values: Values, b: int) -> Self:
+        """Count values that are all there are on b cells."""
+        z = values.z
+        if not is_compiled(z):
+            (counted,) = cls.merged([values], b, _keep)
+            return counted
+        slots, counts = (torch.empty(len(z), n, dtype=torch.int32) for n in (b // BUCKET, b))
+        low, high = z.new_empty(2, len(z))
+        counted = cls(Grid(low, high, slots), counts)
+        count_rows(z.numpy(), np.array(values.widths), STRIDE, *counted.arrays())
+        return counted
+
+    @classmethod
+    def merged(cls, sides: list[Values], b: int, merge: Merge) -> list[Self]:
+        """Count several such values, of all processes, on b cells each."""
+        bounds = torch.stack([extremes(side.z) for side in sides])
+        merge(bounds, ReduceOp.MIN)
+        lows, highs = bounds[:, 0], -bounds[:, 1]
+        zipped = zip(sides, lows, highs, strict=True)
+        some = torch.stack([count_buckets(side, low, high, b) for side, low, high in zipped])
+        merge(some, ReduceOp.SUM)
+        bounded = zip(lows, highs, some, strict=True)
+        grids = [Grid(low, high, share_cells(n, b)) for low, high, n in bounded]
+        pairs = zip(sides, grids, strict=True)
+        counts = torch.stack([count_cells(side.z, grid) for side, grid in pairs])
+        merge(counts, ReduceOp.SUM)
+        return [cls(grid, n) for grid, n in zip(grids, counts, strict=True)]
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return what the compiled kernels take: the grid's three arrays and the counts."""
+        return *self.grid.arrays(), self.counts.numpy()
+
+    def means(self, ends: Tensor) -> Tensor:
+        """Return the mean of each part of the sorted values, (H, parts), in float64.
+
+        Parts end at these shares of the values, (parts + 1,), from 0 to 1. The values in a cell are
+        taken to be spread evenly: one that is cut has its share of them.
+        """
+        if is_compiled(self.grid.low):
+            means = torch.empty(len(self.counts), len(ends) - 1, dtype=torch.float64)
+            average_parts(*self.arrays(), ends.numpy(), means.numpy())
+            return means
+        edge, n = self.grid.edges(), self.counts.double()
+        width, upto = edge.diff(dim=1), n.cumsum(dim=1)
+        total = (n * (edge[:, :-1] + width / 2)).cumsum(dim=1)
+        rank = upto[:, -1:] * ends.to(n.device)
+        i = torch.searchsorted(upto, rank).clamp_(max=n.shape[1] - 1)
+        missing = upto.gather(1, i) - rank  # from there to the end of the cell
+        share = missing / n.gather(1, i).clamp(min=1)
+        middle = edge[:, 1:].gather(1, i) - share / 2 * width.gather(1, i)
+        return (total.gather(1, i) - missing * middle).diff(dim=1) / rank.diff(dim=1)
+
+
+@dataclass(frozen=True, eq=False)
+class HistogramMap:
+    """T = F_q⁻¹ ∘ F_p for each row: linear in each cell of a grid that follows p.
+
+    Parameters
+    ----------
+    p, q
+        The counts from which it was made; the cells of p are those of the map.
+    start, rise
+        T at the beginning of each cell and how much it rises in it, (H, B) each.
+    """
+
+    p: Counted
+    q: Counted
+    start: Tensor
+    rise: Tensor
+
+    @classmethod
+    def between(cls, p: Tensor, q: Tensor, cells: int = CELLS) -> Self:
+        """Return the map from the distribution of the values ``p`` to that of ``q``."""
+        return cls.of(Values.of(p), Values.of(q), cells)
+
+    @classmethod
+    def of(cls, p: Values, q: Values, cells: int = CELLS) -> Self:
+        """Return the map between values, those of all processes."""
+        if p.merge is None:
+            ps, qs = Counted.of(p, cells), Counted.of(q, cells)
+        else:
+            ps, qs = Counted.merged([p, q], cells, p.merge)
+        return cls(ps, qs, *compose(ps, qs))
+
+    def move(self, z: Tensor) -> None:
+        """Replace values (H, L) by their displacements T(z) − z."""
+        if is_compiled(z):
+            grid, tables = self.p.grid.arrays(), (self.start.numpy(), self.rise.numpy())
+            displace_rows(z.numpy(), *grid, *tables)
+            return
+        where = self.p.grid.positions(z)
+        cell, inside = (where >> 16).long(), (where & 0xFFFF) * z.new_tensor(2**-16)
+        z.copy_(self.start.gather(1, cell) + inside * self.rise.gather(1, cell) - z)
+
+
+def _keep(values: Tensor, op: object) -> None:
+    """Merge with nobody: these are all values."""
+
+
+def is_compiled(z: Tensor) -> bool:
+    """Return whether the kernels take these values."""
+    return z.is_cpu and z.dtype == torch.float32 and z.is_contiguous()
