@@ -99,10 +99,13 @@ def stream(
     path
         A Parquet file, an npy file, an uncompressed npz file, a tar file of images in the layout of
         WebDataset, or a folder of Parquet files, of tar files, or of images.
-    y, columns
-        The names of y and of x. In Parquet files these are columns; by default x is all columns
-        that are not y. In npz files they are arrays; by default y is ``labels`` and x is
-        ``images`` or ``x``. Tar files and folders of images come with their labels.
+    y
+        The names of what to condition on: columns of a Parquet file, by default none; or an array
+        of an npz file, by default ``labels``, if there is one. Tar files and folders of images come
+        with their labels.
+    columns
+        The names of x: columns of a Parquet file, by default all that are not in y; or an array of
+        an npz file, by default ``images`` or ``x``.
     size
         Height and width to resize encoded images to. By default they are not resized.
     """
