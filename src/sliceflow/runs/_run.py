@@ -31,7 +31,7 @@ from sliceflow.core._random import Draw, Random
 from sliceflow.core._reading import FileError, check_file
 from sliceflow.core._settings import read_settings
 from sliceflow.data._folders import read_image
-from sliceflow.flow._loop import State
+from sliceflow.flow._state import State
 from sliceflow.metrics import sliced_wasserstein
 from sliceflow.runs._plan import Plan
 from sliceflow.runs._tensorboard import TensorBoardWriter
