@@ -53,7 +53,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         for case, complaint in attempted(cases, folder):
             if complaint:
                 bad += 1
-                print(f"  {case.use.splitlines()[-1]}\n    {complaint}")
+                print(f"  {(case.use.splitlines() or [""])[-1]}\n    {complaint}")
     yield Figure("red_team.tried", len(cases), "", "bad and odd uses, each with what is expected")
     yield Figure("red_team.bad", bad, "", "of them were bad")
 
