@@ -53,7 +53,8 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         for case, complaint in attempted(cases, folder):
             if complaint:
                 bad += 1
-                print(f"  {case.use.splitlines()[-1]}\n    {complaint}")
+                last_line = case.use.rpartition("\n")[2]
+                print(f"  {last_line}\n    {complaint}")
     yield Figure("red_team.tried", len(cases), "", "bad and odd uses, each with what is expected")
     yield Figure("red_team.bad", bad, "", "of them were bad")
 

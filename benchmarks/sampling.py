@@ -14,7 +14,7 @@ from benchmarks.ledger import Figure
 from benchmarks.offline import quick_fit, saved
 from sliceflow import Model, load
 from sliceflow.core._random import Draw, Random
-from sliceflow.flow._loop import State
+from sliceflow.flow._state import State
 from sliceflow.reproduce._speed import seconds
 
 MANY = 1000

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from sliceflow import SlicedFlow, Stage
-from sliceflow.flow._loop import State
+from sliceflow.flow._state import State
 from sliceflow.model import BATCH, BATCHES
 from sliceflow.transport._knots import part_ends
 

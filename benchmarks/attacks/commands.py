@@ -292,28 +292,28 @@ DATA = [
 WORKS = [
     Case(
         FIT + "--y kind --out runs/new",
-        then="assert load('runs/new/model.zip').classes.tolist() == ['a', 'b']",
+        then="assert load('runs/new/model.zip').codec.classes.tolist() == ['a', 'b']",
     ),
     Case(
         FIT + "--y code --columns u,v --out runs/new",
-        then="assert load('runs/new/model.zip').classes.tolist() == [0, 1, 2]",
+        then="assert load('runs/new/model.zip').codec.classes.tolist() == [0, 1, 2]",
     ),
     Case(
         FIT + "--y code --columns u,v --y-type numbers --out runs/new",
-        then="assert load('runs/new/model.zip').classes is None",
+        then="assert load('runs/new/model.zip').codec.classes is None",
     ),
     Case(
         FIT + "--y v --columns u --out runs/new",
-        then="assert load('runs/new/model.zip').names == ('u', 'v')",
+        then="assert load('runs/new/model.zip').codec.names == ('u', 'v')",
     ),
     Case(
         FIT + "--y v,code --columns u --out runs/new",
-        then="assert load('runs/new/model.zip').condition.l == 2",
+        then="assert load('runs/new/model.zip').spec.condition.l == 2",
     ),
     *[
         Case(
             f"fit {name} --y kind --schedule quick --effort 0.05 --out runs/new",
-            then="m = load('runs/new/model.zip'); assert m.names == ('u', 'v', 'code', 'kind'), m.names",
+            then="assert load('runs/new/model.zip').codec.names == ('u', 'v', 'code', 'kind')",
         )
         for name in ("semicolons.csv", "tabs.csv", "bom.csv", "crlf.csv", "UPPER.CSV")
     ],

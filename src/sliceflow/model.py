@@ -22,10 +22,11 @@ from sliceflow.core._validation import check_integer, check_seed
 from sliceflow.directions import Block, Operator, slices
 from sliceflow.files._model_card import card_parts
 from sliceflow.files._models import read_model, write_model
-from sliceflow.flow._loop import BaseFlow, Record, StageContext, State
+from sliceflow.flow._flow import BaseFlow, StageContext
 from sliceflow.flow._progress import Progress
 from sliceflow.flow._spec import Spec
 from sliceflow.flow._starts import Sampler
+from sliceflow.flow._state import Record, State
 from sliceflow.transport import PackedMap
 
 Device = str | torch.device
@@ -44,7 +45,7 @@ BATCHES = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Recorded:
+class RecordedMaps:
     """The maps of a step, as recorded."""
 
     maps: PackedMap
@@ -267,9 +268,9 @@ class Model(BaseFlow):
         drawn = self._cache.of(key, (draw(stage, step, like) for step in steps))
         return drawn[state.step] if state.step < len(drawn) else draw(stage, state, like)
 
-    def _recorded(self, state: State, us: list[Tensor]) -> Recorded:
+    def _recorded(self, state: State, us: list[Tensor]) -> RecordedMaps:
         """Return the maps that were recorded in this step."""
-        return Recorded(self.record.maps[self.steps_done(state)])
+        return RecordedMaps(self.record.maps[self.steps_done(state)])
 
 
 def _parts(n: int) -> list[slice]:

@@ -5,7 +5,8 @@ import os
 import numpy as np
 import pytest
 
-from sliceflow import SlicedFlow, _memory
+from sliceflow import SlicedFlow
+from sliceflow.core import _memory
 from sliceflow.core._memory import check_memory, free_memory
 
 DATA = np.random.default_rng(0).normal(size=(50, 2))

@@ -11,7 +11,7 @@ import pytest
 from test_model import CONDITIONS, STAGES, fitted
 
 from sliceflow import SlicedFlow, Stage
-from sliceflow.flow._loop import BaseFlow
+from sliceflow.flow import BaseFlow
 
 STEPS = sum(stage.steps for stage in STAGES)
 

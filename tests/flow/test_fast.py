@@ -20,7 +20,7 @@ from sliceflow.flow._starts import Gaussian, Noise
 from sliceflow.flow._targets import ArrayTarget, mixed
 from sliceflow.flow.schedules import Stage, pyramid
 from sliceflow.metrics import sliced_wasserstein
-from sliceflow.transport import SortedMap
+from sliceflow.transport import SortedTransport
 
 SHAPE = (2, 12, 12)
 D = 288
@@ -37,8 +37,7 @@ SCHEDULE = (
 class ExactMaps(Fast):
     """Fast, but with maps from sorted values."""
 
-    def displace(self, z, p, q, knots=None):
-        SortedMap.between(p.z, q.z).move(z)
+    transport = SortedTransport(memory=2**28)
 
 
 def images(n, seed=0):

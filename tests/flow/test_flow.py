@@ -11,15 +11,16 @@ import oracles
 import pytest
 import torch
 from flows import do_steps, flow_of
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sliceflow.codec._conditions import Columns, Label, Observed, Unconditional
 from sliceflow.core._random import Draw, Random
 from sliceflow.directions import BLOCK
-from sliceflow.flow._engines import Exact, chunk_size
+from sliceflow.flow._engines import Exact
 from sliceflow.flow._targets import ArrayTarget
 from sliceflow.flow.schedules import Stage
+from sliceflow.transport._sorted import chunk_size
 
 CONDITIONS = ["none", "label", "columns", "observed"]
 DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["32", "64"])
@@ -146,11 +147,11 @@ def test_algorithm_1_with_local_directions(seed):
     close(flow.run(state).particles[:72].T, X)
 
 
-def small_flow(condition="none", seed=0, **settings):
+def small_flow(condition="none", seed=0, **options):
     """Return a flow of float32 tables, and its number of coordinates."""
     condition, data = make(condition, 4, 40, np.random.default_rng(seed), xi=5.0)
-    settings = {"engine": Exact(3 * BLOCK + 5), "schedule": (Stage(2), Stage(1)), **settings}
-    return flow_of([ArrayTarget(data.float())], (4,), condition=condition, seed=seed, **settings)
+    options = {"engine": Exact(3 * BLOCK + 5), "schedule": (Stage(2), Stage(1)), **options}
+    return flow_of([ArrayTarget(data.float())], (4,), condition=condition, seed=seed, **options)
 
 
 def bits(flow, m=30):
@@ -173,6 +174,7 @@ def test_frozen_coordinates_stay_bit_equal(condition, seed, entropy):
     assert not torch.equal(x, before)
 
 
+@settings(max_examples=100)  # each is two flows
 @given(
     condition=st.sampled_from(CONDITIONS),
     seed=st.integers(0, 10**6),
@@ -205,12 +207,12 @@ def test_same_bits_for_any_threads_and_chunks_at_image_size(stage):
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_a_stopped_flow_goes_on_with_the_same_bits(condition):
     engine = Exact(3 * BLOCK + 5, entropy=0.01, n_cdf=20)
-    settings = {"engine": engine, "schedule": (Stage(3), Stage(2))}
-    flow = small_flow(condition, **settings)
+    options = {"engine": engine, "schedule": (Stage(3), Stage(2))}
+    flow = small_flow(condition, **options)
     whole = bits(flow)
     state = do_steps(flow, flow.start(30), 2)
     saved = replace(state, shards=[x.clone() for x in state.shards])
-    resumed = small_flow(condition, **settings).run(saved)
+    resumed = small_flow(condition, **options).run(saved)
     assert torch.equal(resumed.particles, whole)
     assert (resumed.stage, resumed.step) == (2, 0)
 
@@ -345,11 +347,11 @@ print(high_water() - before)
 @pytest.mark.parametrize(
     ("d", "m", "n", "h", "mebibytes"),
     [
-        (2, 200_000, 200_000, 128, 250),
-        (2, 200_000, 2_000, 128, 250),
-        (2, 2_000, 500_000, 128, 250),
-        (2, 200_000, 200_000, 128, 500),
-        (3072, 20_000, 2_000, 1000, 100),
+        (2, 200_000, 200_000, 65, 250),
+        (2, 200_000, 2_000, 65, 250),
+        (2, 2_000, 500_000, 65, 250),
+        (2, 200_000, 200_000, 65, 500),
+        (3072, 20_000, 2_000, 300, 100),
         (3072, 50, 500, 4_000, 30),
     ],
 )

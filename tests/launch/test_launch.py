@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from sliceflow import _ending, _worker
+from sliceflow.core import _exits
+from sliceflow.launch import _worker
 from sliceflow.launch._launcher import MAX_FAILURES, Attempts, RepeatedError
 from sliceflow.launch._worker import Failure
 
@@ -21,7 +22,7 @@ def ended(tmp_path, monkeypatch):
     """Return a function that runs a script, and returns its exit code and what it left."""
     path, script = tmp_path / "error.json", tmp_path / "script.py"
     monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(path))
-    monkeypatch.setattr(_ending, "_prints", True)
+    monkeypatch.setattr(_exits, "_prints", True)
     monkeypatch.setattr(sys, "argv", [])
     monkeypatch.setattr(sys, "path", [*sys.path])
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.distributed import ReduceOp
 
-from sliceflow.transport import CELLS, HistogramMap, SortedMap, Values, histogram
+from sliceflow.transport import CELLS, HistogramMap, SortedMap, Values, _histogram
 from sliceflow.transport._histogram import STRIDE, Grid, count_cells, share_cells
 
 M, N, H = 10_000, 20_000, 8
@@ -112,7 +112,7 @@ def tables(T):
 @contextmanager
 def interpreted():
     """Without the kernels: by the functions that run on any device."""
-    with patch.object(histogram, "is_compiled", return_value=False):
+    with patch.object(_histogram, "is_compiled", return_value=False):
         yield
 
 

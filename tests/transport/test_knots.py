@@ -25,7 +25,7 @@ def test_means_of_parts(law):
 
 
 def between(p, q, parts=128):
-    return KnotMap.of(HistogramMap.between(p, q), parts)
+    return HistogramMap.between(p, q).by_knots(parts)
 
 
 @pytest.mark.parametrize("parts", [2, 6, 32, 100])
@@ -78,7 +78,7 @@ def test_more_knots_come_nearer_to_the_map(law):
     T = HistogramMap.between(p, q)
     inner = p.sort(dim=1).values[:, 100:-100].contiguous()
     few, many = (
-        (displacement(KnotMap.of(T, parts), inner) - displacement(T, inner)).abs().mean()
+        (displacement(T.by_knots(parts), inner) - displacement(T, inner)).abs().mean()
         for parts in (16, 256)
     )
     assert many < 0.5 * few
@@ -104,7 +104,7 @@ def test_chance_moves_others_less():
     """Between two samples of one law the right map is none at all."""
     p, q, new = (drawn(gaussian, seed, 2000) for seed in range(3))
     T = HistogramMap.between(p, q)
-    ours, theirs = (displacement(S, new).square().mean() for S in (KnotMap.of(T, 16), T))
+    ours, theirs = (displacement(S, new).square().mean() for S in (T.by_knots(16), T))
     assert ours < 0.8 * theirs
 
 

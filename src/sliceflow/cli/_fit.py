@@ -24,7 +24,7 @@ from sliceflow.core._exits import WRONG_USE, exit_with
 from sliceflow.core._terminal import print_safely
 from sliceflow.core._validation import check_number, check_seed
 from sliceflow.estimator import SlicedFlow
-from sliceflow.flow._loop import Callback, State
+from sliceflow.flow._state import Callback, State
 from sliceflow.flow.schedules import Stage, by_name, scaled
 from sliceflow.runs._forecast import Forecast, rehearse
 from sliceflow.runs._plan import Plan

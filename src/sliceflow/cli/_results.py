@@ -4,7 +4,7 @@ import numpy as np
 
 from sliceflow.cli._samples import as_arrays, conditions, inpaint, save_inpainted, save_samples
 from sliceflow.cli._source import Source, subsample
-from sliceflow.flow._loop import State
+from sliceflow.flow._state import State
 from sliceflow.model import Model
 from sliceflow.runs._plan import Plan
 from sliceflow.runs._report import write_report

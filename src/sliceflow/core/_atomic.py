@@ -49,7 +49,10 @@ def write_text(path: Path, text: str) -> None:
 
 def _sync_folder(folder: Path) -> None:
     """Make sure that a new name in a folder survives a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # Windows cannot open folders
+        return
     try:
         os.fsync(handle)
     finally:

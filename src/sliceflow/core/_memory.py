@@ -2,7 +2,6 @@
 
 import math
 import re
-import resource
 import sys
 from pathlib import Path
 
@@ -23,9 +22,16 @@ def reset_peak() -> None:
 
 
 def peak_memory() -> int:
-    """Return the peak memory in bytes, since `reset_peak` or the start of the process."""
+    """Return the peak memory in bytes, since `reset_peak` or the start of the process.
+
+    On Windows, which has no `resource`, it is not known: 0.
+    """
     if STATUS.exists():
         return 1024 * int(re.findall(r"VmHWM:\s*(\d+)", STATUS.read_text())[0])
+    try:
+        import resource
+    except ImportError:
+        return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak
 

@@ -22,7 +22,7 @@ from sliceflow.core._reading import FileError
 from sliceflow.files._archive import Archive, Sizes, as_json, as_tensors, opened, write
 from sliceflow.files._models import read_record, record_parts
 from sliceflow.flow._flow import Flow
-from sliceflow.flow._loop import Record, State
+from sliceflow.flow._state import Record, State
 
 FORMAT, VERSION = "sliceflow checkpoint", 4
 

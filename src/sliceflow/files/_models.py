@@ -48,9 +48,9 @@ from sliceflow.files._archive import (
     write,
 )
 from sliceflow.flow._engines import Engine, Exact, Fast
-from sliceflow.flow._loop import Record
 from sliceflow.flow._spec import Spec
 from sliceflow.flow._starts import GaussianSampler, NoiseSampler, Sampler
+from sliceflow.flow._state import Record
 from sliceflow.flow.schedules import Stage
 from sliceflow.transport import PackedMap
 

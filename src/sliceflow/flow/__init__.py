@@ -2,11 +2,11 @@
 
 from sliceflow.flow import schedules
 from sliceflow.flow._engines import Engine, Exact, Fast
-from sliceflow.flow._flow import Flow
-from sliceflow.flow._loop import BaseFlow, Callback, Record, State
+from sliceflow.flow._flow import BaseFlow, Flow
 from sliceflow.flow._progress import Progress
 from sliceflow.flow._spec import Spec
 from sliceflow.flow._starts import Gaussian, Noise
+from sliceflow.flow._state import Callback, Record, State
 from sliceflow.flow._targets import ArrayTarget, Target
 from sliceflow.flow.schedules import Stage
 

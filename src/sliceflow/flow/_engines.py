@@ -11,7 +11,6 @@ from typing import Protocol
 from torch import Tensor
 
 from sliceflow.codec._conditions import Condition
-from sliceflow.core._threads import parallel, shares
 from sliceflow.core._validation import (
     check_flag,
     check_integer,
@@ -19,7 +18,6 @@ from sliceflow.core._validation import (
     check_optional_integer,
 )
 from sliceflow.directions import (
-    BLOCK,
     AnyOf,
     Bands,
     Basis,
@@ -28,7 +26,6 @@ from sliceflow.directions import (
     Rotation,
     Sphere,
     Tiles,
-    slices,
     spectral_axes,
     tile_sides,
 )
@@ -38,9 +35,9 @@ from sliceflow.flow.schedules import Band, Stage
 from sliceflow.transport import (
     CELLS,
     MOST_CELLS,
-    HistogramMap,
+    HistogramTransport,
     KnotMap,
-    SortedMap,
+    SortedTransport,
     Values,
 )
 
@@ -49,6 +46,16 @@ MAX_STEP_SIZE = 1e9
 
 AXES_ROWS = 1000
 """Rows of data from which the spectral axes of a stage are estimated."""
+
+
+class Transport(Protocol):
+    """A way to estimate maps from values."""
+
+    def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
+        """Replace values z by T(z) − z, with the map T from values p to values q of each row.
+
+        Return T by this number of knots, if it is given.
+        """
 
 
 class Engine(Protocol):
@@ -69,6 +76,10 @@ class Engine(Protocol):
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
         """Return the level whose coordinates the stage's directions are written in."""
 
+    @property
+    def transport(self) -> Transport:
+        """How maps are estimated."""
+
     def axes(self, stage: Stage, shape: tuple[int, ...], draw: DrawRows) -> Tensor | None:
         """Return the stage's data-dependent axes, (P, P), if it has any."""
 
@@ -82,12 +93,6 @@ class Engine(Protocol):
 
     def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
         """Return how many maps a step of the stage has, and P if it has axes (P, P)."""
-
-    def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
-        """Replace values z by T(z) − z, with the map T from values p to values q of each row.
-
-        Return T by this number of knots, if it is given.
-        """
 
 
 @dataclass(frozen=True)
@@ -130,6 +135,11 @@ class Exact:
         check_flag("fixed_directions", self.fixed_directions)
         check_optional_integer("n_cdf", self.n_cdf, 2)
 
+    @property
+    def transport(self) -> SortedTransport:
+        """Maps from sorted values."""
+        return SortedTransport(self.memory)
+
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
         """Return the level whose patches are upsampled by Lanczos."""
         if stage.resolution is None:
@@ -160,13 +170,6 @@ class Exact:
         """Return H: there are no axes."""
         return self.n_directions, None
 
-    def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
-        """Map as many directions at a time as have room in ``memory``."""
-        record = None if knots is None else KnotMap.of(HistogramMap.of(p, q), knots)
-        for rows in slices(len(z), chunk_size(self.memory, z.shape[1], q.z.shape[1])):
-            SortedMap.between(p.z[rows], q.z[rows]).move(z[rows])
-        return record
-
 
 def default_step_size(d: int, h: int) -> float:
     """Return the η that brings a shifted Gaussian nearest to the target in one step, on average.
@@ -175,17 +178,6 @@ def default_step_size(d: int, h: int) -> float:
     mean square is least for this η: with η = d and H = d it would hardly shrink at all.
     """
     return d * h / (h + d - 1)
-
-
-def chunk_size(memory: int, m: int, n: int) -> int:
-    """Return how many directions can be mapped at a time with m particles and n data rows.
-
-    A block holds four bytes for each value. A value that is being mapped takes 4 more of the data
-    (the sorted copy) and about 60 more of a particle (the sorted copy, two indices and what stands
-    there, the rank in float64); counted here with what the allocator was seen to keep.
-    """
-    block = 4 * BLOCK * (m + n)
-    return min(max(1, (memory - block) // (125 * m + 16 * n)), BLOCK)
 
 
 @dataclass(frozen=True)
@@ -212,6 +204,11 @@ class Fast:
     def __post_init__(self) -> None:
         check_integer("cells", self.cells, 8, MOST_CELLS)
         check_number("step_size", self.step_size, positive=True, most=2)
+
+    @property
+    def transport(self) -> HistogramTransport:
+        """Maps from counts."""
+        return HistogramTransport(self.cells)
 
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
         """Return the level in orthonormal coordinates."""
@@ -256,17 +253,6 @@ class Fast:
     def weight(self, stage: Stage, shape: tuple[int, ...]) -> float:
         """Return the step size: orthonormal directions are not averaged."""
         return self.step_size
-
-    def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
-        """Map the values, with rows shared among threads."""
-
-        def displace(rows: slice) -> KnotMap | None:
-            T = HistogramMap.of(p[rows], q[rows], self.cells)
-            T.move(z[rows])
-            return None if knots is None else KnotMap.of(T, knots)
-
-        maps = parallel(displace, shares(len(z)))
-        return KnotMap.joined([T for T in maps if T is not None])
 
 
 def _at_level(stage: Stage, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,33 +1,213 @@
-"""The flow to data: maps T = F_q⁻¹ ∘ F_p, made anew for each step (Algorithms 1 and 2)."""
+"""The flow: stages of steps that move particles along one-dimensional transport maps.
+
+A step moves every particle along every direction by its map:
+
+    z = A x                    project the particles on H directions
+    T                          one monotone map for each direction
+    x = x + w Aᵀ (T(z) − z)    move the free coordinates; the condition stays
+
+The weight w is η/H where directions are averaged, and 1 where they are orthonormal. Particles are
+columns: M particles of D coordinates are a (D, M) matrix, and their values along H directions are
+(H, M), so that the values of one map lie together.
+
+`BaseFlow` has the loop and the step. `Flow` makes the maps T = F_q⁻¹ ∘ F_p from data, anew for
+each step (Algorithms 1 and 2); `model.Model` has the maps of a flow that was recorded.
+"""
 
 import hashlib
 import math
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
 
 from sliceflow.core._distributed import Group, Merge, SingleProcess
 from sliceflow.core._random import Draw, Key, Random, child
-from sliceflow.directions import Block
+from sliceflow.directions import Block, Directions, Operator
 from sliceflow.directions._pyramid import Level
-from sliceflow.flow._engines import Engine
-from sliceflow.flow._loop import BaseFlow, Record, StageContext, State
+from sliceflow.flow._engines import Transport
 from sliceflow.flow._spec import Spec
 from sliceflow.flow._starts import Noise, Sampler, Start
+from sliceflow.flow._state import Callback, Record, State
 from sliceflow.flow._targets import Target
 from sliceflow.transport import PackedMap, Values
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """The maps of a step, from particles to data, estimated where they are needed.
+class Maps(Protocol):
+    """The maps T of a step, one for each direction."""
+
+    @property
+    def width(self) -> int:
+        """The number of values along a direction that it holds, besides those of particles."""
+
+    def __call__(
+        self, theta: Block, rows: slice, zs: list[Tensor], merge: Merge | None
+    ) -> tuple[list[Tensor], PackedMap | None]:
+        """Return T(z) − z, with the values z of each shard along these directions, rows of A.
+
+        May do so in place. Also returns the maps, if they are to be recorded. ``merge`` combines
+        counts with those of other processes.
+        """
+
+
+@dataclass(frozen=True)
+class StageContext:
+    """What the steps of a stage share.
 
     Parameters
     ----------
-    engine
+    level
+        The level whose coordinates the directions are written in.
+    directions
+        The distribution from which each step draws its directions.
+    weight
+        w.
+    stays
+        Whether particles stay in the coordinates of the level from step to step. They leave it
+        after each step if it is not orthonormal, or if something is done pixel by pixel.
+    maps
+        Returns the maps of a step, for shards u in the coordinates of the level.
+    """
+
+    level: Level
+    directions: Directions
+    weight: float
+    stays: bool
+    maps: Callable[[State, list[Tensor]], Maps]
+
+    @classmethod
+    def of(
+        cls,
+        spec: Spec,
+        number: int,
+        level: Level,
+        axes: Tensor | None,
+        maps: Callable[[State, list[Tensor]], Maps],
+    ) -> Self:
+        """Return what the steps of a stage share, given its data-dependent axes, if any."""
+        stage, engine = spec.schedule[number], spec.engine
+        directions = engine.directions(stage, spec.shape, spec.condition, axes)
+        leaves = spec.condition.mask is not None or engine.entropy > 0
+        stays = level.is_orthonormal and not leaves
+        return cls(level, directions, engine.weight(stage, spec.shape), stays, maps)
+
+
+class BaseFlow(ABC):
+    """Steps along directions that a spec determines."""
+
+    spec: Spec
+    group: Group = SingleProcess()
+
+    @abstractmethod
+    def prepare(self, state: State) -> StageContext:
+        """Return what the steps of this stage share."""
+
+    def run(self, state: State, callbacks: Iterable[Callback] = ()) -> State:
+        """Do all steps that are left, in place, and call each callback after each step."""
+        callbacks = tuple(callbacks)
+        while state.stage < len(self.spec.schedule):
+            stage, steps = self.begin_stage(state), self.spec.schedule[state.stage].steps
+            for step in range(state.step, steps):
+                self.step(stage, state)
+                if step + 1 == steps:
+                    self.end_stage(stage, state)
+                for callback in callbacks:
+                    callback(state)
+        return state
+
+    def begin_stage(self, state: State) -> StageContext:
+        """Prepare the steps of a stage, and take the particles to its level if they stay there."""
+        stage = self.prepare(state)
+        if stage.stays and state.coordinates is None:
+            state.coordinates = self.group.each(stage.level.enter, state.shards)
+        return stage
+
+    def step(self, stage: StageContext, state: State) -> None:
+        """Do one step, in place: x ← x + w Aᵀ (T(A x) − A x) + √(2λη) ε."""
+        us = state.coordinates or self.group.each(stage.level.enter, state.shards)
+        A = self.directions(stage, state, like=us[0])
+        T = stage.maps(state, us)
+        if stage.stays and A.is_disjoint:  # each block moves coordinates that no other block reads
+            maps = self.add_moves(A, T, us, stage.weight, onto=us)
+        else:
+            moves = [torch.zeros_like(u) for u in us]
+            maps = self.add_moves(A, T, us, stage.weight, onto=moves)
+            self._move(stage, state, moves, eta=stage.weight * len(A))
+        if state.record is not None and maps is not None:
+            state.record.add(maps, self.spec.schedule[state.stage].steps - state.step)
+        state.step += 1
+
+    def end_stage(self, stage: StageContext, state: State) -> None:
+        """Bring particles back from the level of the stage, and go on to the next one."""
+        if state.coordinates is not None:
+            pairs = list(zip(state.shards, state.coordinates, strict=True))
+            self.group.each(lambda pair: stage.level.update(*pair), pairs)
+        state.stage, state.step, state.coordinates = state.stage + 1, 0, None
+
+    def directions(self, stage: StageContext, state: State, like: Tensor) -> Operator:
+        """Draw the directions of this step, of the dtype and on the device of ``like``."""
+        step = 0 if self.spec.engine.fixed_directions else state.step
+        return stage.directions.draw(self.spec.rng(Draw.DIRECTIONS, state.stage, step), like)
+
+    def add_moves(
+        self, A: Operator, T: Maps, us: list[Tensor], weight: float, onto: list[Tensor]
+    ) -> PackedMap | None:
+        """Add w Aᵀ (T(A u) − A u) of each shard u to what it moves (equations 7 and 8).
+
+        Blocks that share no coordinate are worked on in parallel, and may move u itself. Returns
+        the maps of all directions, if they are to be recorded.
+        """
+
+        def add(block: tuple[Block, slice], merge: Merge | None) -> PackedMap | None:
+            theta, rows = block
+            zs = self.group.each(theta.project, us)
+            vs, maps = T(theta, rows, zs, merge)
+            pairs = list(zip(vs, onto, strict=True))
+            self.group.each(lambda pair: theta.lift(*pair, weight), pairs)
+            return maps
+
+        m = max(T.width, *(u.shape[1] for u in us))
+        blocks = with_rows(A.blocks(self.group.block_size(len(A), m)))
+        maps = self.group.run(add, blocks, in_order=not A.is_disjoint)
+        return PackedMap.joined([packed for packed in maps if packed is not None])
+
+    def _move(self, stage: StageContext, state: State, moves: list[Tensor], eta: float) -> None:
+        """Add moves, in the coordinates of the level, to what is free; then noise."""
+        free, entropy = self.spec.condition.free, self.spec.engine.entropy
+        if state.coordinates is not None:
+            for u, move in zip(state.coordinates, moves, strict=True):
+                u[free] += move[free]
+            return
+        for x, move, key in zip(state.shards, moves, state.noise, strict=True):
+            x[free] += stage.level.leave(move)[free]
+            if entropy:
+                rng = self.spec.random(key.seed, key.draw, state.stage, state.step)
+                x[free] += (2 * entropy * eta) ** 0.5 * rng.particles(x[free])
+
+    def steps_done(self, state: State) -> int:
+        """Return the number of steps done so far."""
+        return self.spec.steps_before(state.stage) + state.step
+
+
+def with_rows(blocks: Iterable[Block]) -> Iterator[tuple[Block, slice]]:
+    """Yield each block with the rows of A that it is."""
+    first = 0
+    for theta in blocks:
+        yield theta, slice(first, first + len(theta))
+        first += len(theta)
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatedMaps:
+    """The maps of a step, from particles to data, estimated block by block.
+
+    Parameters
+    ----------
+    transport
         How maps are estimated.
     data
         The rows of each shard that the step sees, (D, N).
@@ -39,7 +219,7 @@ class Estimate:
         The processes that share the work.
     """
 
-    engine: Engine
+    transport: Transport
     data: list[Tensor]
     subset: list[Tensor] | None
     knots: int | None
@@ -59,7 +239,7 @@ class Estimate:
         p = z
         if self.subset is not None:
             p = Values.of(*self.group.each(theta.project, self.subset), merge=merge)
-        T = self.engine.displace(z.z, p, q, self.knots)
+        T = self.transport.displace(z.z, p, q, self.knots)
         return z.parts(), None if T is None else T.packed()
 
 
@@ -164,7 +344,7 @@ class Flow(BaseFlow):
 
     def _estimate(
         self, level: Level, targets: Sequence[Target], state: State, us: list[Tensor]
-    ) -> Estimate:
+    ) -> EstimatedMaps:
         """Return the maps from shards u, in the coordinates of the level, to a batch of data."""
         stage, step = state.stage, state.step
         is_last = step + 1 == self.spec.schedule[stage].steps
@@ -172,7 +352,8 @@ class Flow(BaseFlow):
         data = [target.batch(*asked) for target, asked in zip(targets, keys, strict=True)]
         if not level.is_orthonormal:
             data = self.group.each(level.enter, data)
-        return Estimate(self.spec.engine, data, self._subset(state, us), self._recorded, self.group)
+        transport, subset = self.spec.engine.transport, self._subset(state, us)
+        return EstimatedMaps(transport, data, subset, self._recorded, self.group)
 
     def _subset(self, state: State, us: list[Tensor]) -> list[Tensor] | None:
         """Draw the particles of each shard from which F_p is estimated; None for all of them."""

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from tqdm.auto import tqdm
 
-from sliceflow.flow._loop import State
+from sliceflow.flow._state import State
 from sliceflow.flow.schedules import Stage
 
 SECONDS = 10

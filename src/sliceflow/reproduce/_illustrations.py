@@ -15,8 +15,8 @@ from torch.special import expit, ndtr
 from sliceflow.codec._conditions import Columns, Condition, Unconditional
 from sliceflow.flow._engines import Exact
 from sliceflow.flow._flow import Flow
-from sliceflow.flow._loop import State
 from sliceflow.flow._spec import Spec
+from sliceflow.flow._state import State
 from sliceflow.flow._targets import ArrayTarget
 from sliceflow.flow.schedules import Stage
 from sliceflow.metrics import sliced_wasserstein

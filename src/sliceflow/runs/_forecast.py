@@ -8,7 +8,7 @@ from statistics import median
 from time import perf_counter
 
 from sliceflow.core._memory import peak_memory, reset_peak
-from sliceflow.flow._loop import Callback, State
+from sliceflow.flow._state import Callback, State
 from sliceflow.flow.schedules import Stage
 from sliceflow.runs._plan import Plan
 

@@ -12,9 +12,9 @@ from sliceflow.core._devices import cpu_by_default
 from sliceflow.core._memory import check_memory
 from sliceflow.files._checkpoints import Checkpoints
 from sliceflow.flow._flow import Flow
-from sliceflow.flow._loop import Callback, State
 from sliceflow.flow._progress import Progress
 from sliceflow.flow._spec import Spec
+from sliceflow.flow._state import Callback, State
 from sliceflow.flow.schedules import Stage
 from sliceflow.model import Model
 

@@ -31,7 +31,7 @@ from sliceflow.core._random import Draw, Random
 from sliceflow.core._reading import FileError, check_file
 from sliceflow.core._settings import read_settings
 from sliceflow.data._folders import read_image
-from sliceflow.flow._loop import State
+from sliceflow.flow._state import State
 from sliceflow.metrics import sliced_wasserstein
 from sliceflow.runs._plan import Plan
 from sliceflow.runs._tensorboard import TensorBoardWriter
@@ -99,13 +99,8 @@ class Run:
         """Create the folder and lock it against other fits; remove it if it stays empty."""
         created = [path for path in (self.folder, *self.folder.parents) if not path.exists()]
         self.folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.folder, os.O_RDONLY)
-        try:
-            _lock(handle, self.folder)
-            with _removed_if_empty(created):
-                yield
-        finally:
-            os.close(handle)
+        with _locked(self.folder), _removed_if_empty(created):
+            yield
 
     def samples_of(self, shape: tuple[int, ...]) -> Path:
         """Return the file for samples of this shape: a picture or a table."""
@@ -211,18 +206,28 @@ def _removed_if_empty(folders: list[Path]) -> Iterator[None]:
                 folder.rmdir()
 
 
-def _lock(handle: int, folder: Path) -> None:
-    """Lock an open folder until it is closed or the process ends."""
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Lock a folder against other processes, if the system has such locks; Windows does not."""
     try:
         import fcntl
-
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
+        os.close(handle)
         raise ValueError(
             f"another fit is writing to {folder}: pass another --out, or wait until it is done"
         ) from None
-    except (ImportError, OSError):
-        return  # Windows and some network file systems have no such locks
+    except OSError:
+        pass  # some network file systems have no locks
+    try:
+        yield
+    finally:
+        os.close(handle)
 
 
 @dataclass

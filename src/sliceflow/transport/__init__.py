@@ -1,16 +1,24 @@
 """One-dimensional optimal transport maps, one for each direction."""
 
-from sliceflow.transport._histogram import CELLS, MOST_CELLS, HistogramMap, Values
+from sliceflow.transport._histogram import (
+    CELLS,
+    MOST_CELLS,
+    HistogramMap,
+    HistogramTransport,
+    Values,
+)
 from sliceflow.transport._knots import KNOTS, KnotMap, PackedMap
-from sliceflow.transport._sorted import SortedMap
+from sliceflow.transport._sorted import SortedMap, SortedTransport
 
 __all__ = [
     "CELLS",
     "KNOTS",
     "MOST_CELLS",
     "HistogramMap",
+    "HistogramTransport",
     "KnotMap",
     "PackedMap",
     "SortedMap",
+    "SortedTransport",
     "Values",
 ]

@@ -23,6 +23,7 @@ from torch import Tensor
 from torch.distributed import ReduceOp
 
 from sliceflow.core._distributed import Merge
+from sliceflow.core._threads import parallel, shares
 from sliceflow.transport._kernels import (
     average_parts,
     count_buckets_of_rows,
@@ -30,8 +31,10 @@ from sliceflow.transport._kernels import (
     count_rows,
     displace_rows,
     extremes_of_rows,
+    is_compiled,
     make_tables,
 )
+from sliceflow.transport._knots import KnotMap, part_ends
 
 CELLS = 512
 """The default number of cells B of a direction."""
@@ -334,11 +337,47 @@ class HistogramMap:
         cell, inside = (where >> 16).long(), (where & 0xFFFF) * z.new_tensor(2**-16)
         z.copy_(self.start.gather(1, cell) + inside * self.rise.gather(1, cell) - z)
 
+    def by_knots(self, parts: int) -> KnotMap:
+        """Return the map that takes the mean of each of so many parts of p to that of q.
+
+        If there are too few values, there are fewer parts, and the last knot is there several
+        times. The outermost lines go on to the extremes of p, but not beyond those of q.
+        """
+        ends = part_ends(parts, min(int(side.counts[0].sum()) for side in (self.p, self.q)))
+        (x, low, high), (y, least, most) = (
+            (side.means(ends), side.grid.low[:, None], side.grid.high[:, None])
+            for side in (self.p, self.q)
+        )
+        slope = (y.diff(dim=1) / x.diff(dim=1)).nan_to_num(0, 0, 0)
+        first = y[:, :1] + slope[:, :1] * (low - x[:, :1])
+        last = y[:, -1:] + slope[:, -1:] * (high - x[:, -1:])
+        again = 1 + parts + 1 - len(ends)
+        x = torch.cat([low, x, high.expand(-1, again)], dim=1).cummax(dim=1).values
+        y = torch.cat([first, y, last.expand(-1, again)], dim=1)
+        y = y.clamp(least, most).cummax(dim=1).values
+        return KnotMap(x.to(self.start.dtype), (y - x).to(self.start.dtype))
+
+
+@dataclass(frozen=True)
+class HistogramTransport:
+    """Maps from counts on this number of cells."""
+
+    cells: int = CELLS
+
+    def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
+        """Replace values z by T(z) − z, with T = F_q⁻¹ ∘ F_p for each row; return its knots.
+
+        Threads share the rows.
+        """
+
+        def displace(rows: slice) -> KnotMap | None:
+            T = HistogramMap.of(p[rows], q[rows], self.cells)
+            T.move(z[rows])
+            return None if knots is None else T.by_knots(knots)
+
+        maps = parallel(displace, shares(len(z)))
+        return KnotMap.joined([T for T in maps if T is not None])
+
 
 def _keep(values: Tensor, op: object) -> None:
     """Merge with nobody: these are all values."""
-
-
-def is_compiled(z: Tensor) -> bool:
-    """Return whether the kernels take these values."""
-    return z.is_cpu and z.dtype == torch.float32 and z.is_contiguous()

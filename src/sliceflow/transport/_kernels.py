@@ -7,6 +7,7 @@ The kernels let go of Python's lock, so that several threads can work on rows of
 import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
+from torch import Tensor, float32
 
 PAD = 16
 """Cells between counters: addresses whose last bits agree wait for one another."""
@@ -15,6 +16,11 @@ CHUNK = 1024
 """Values located at a time: their positions stay in the fastest cache."""
 
 SETTINGS = {"nogil": True, "error_model": "numpy"}
+
+
+def is_compiled(z: Tensor) -> bool:
+    """Return whether the kernels take these values."""
+    return z.is_cpu and z.dtype == float32 and z.is_contiguous()
 
 
 def kernel(function):

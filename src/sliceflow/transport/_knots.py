@@ -14,8 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow.transport._histogram import HistogramMap, is_compiled
-from sliceflow.transport._kernels import interpolate_packed_rows, interpolate_rows
+from sliceflow.transport._kernels import interpolate_packed_rows, interpolate_rows, is_compiled
 
 KNOTS = 64
 """Parts of p, and of q, whose means are knots, if there are enough values."""
@@ -58,27 +57,6 @@ class KnotMap:
 
     x: Tensor
     move_by: Tensor
-
-    @classmethod
-    def of(cls, T: HistogramMap, parts: int) -> Self:
-        """Return the map that takes the mean of each of so many parts of p to that of q.
-
-        If there are too few values, there are fewer parts, and the last knot is there several
-        times. The outermost lines go on to the extremes of p, but not beyond those of q.
-        """
-        ends = part_ends(parts, min(int(side.counts[0].sum()) for side in (T.p, T.q)))
-        (x, low, high), (y, least, most) = (
-            (side.means(ends), side.grid.low[:, None], side.grid.high[:, None])
-            for side in (T.p, T.q)
-        )
-        slope = (y.diff(dim=1) / x.diff(dim=1)).nan_to_num(0, 0, 0)
-        first = y[:, :1] + slope[:, :1] * (low - x[:, :1])
-        last = y[:, -1:] + slope[:, -1:] * (high - x[:, -1:])
-        again = 1 + parts + 1 - len(ends)
-        x = torch.cat([low, x, high.expand(-1, again)], dim=1).cummax(dim=1).values
-        y = torch.cat([first, y, last.expand(-1, again)], dim=1)
-        y = y.clamp(least, most).cummax(dim=1).values
-        return cls(x.to(T.start.dtype), (y - x).to(T.start.dtype))
 
     @classmethod
     def joined(cls, maps: list[Self]) -> Self | None:

@@ -11,6 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sliceflow.directions import BLOCK, slices
+from sliceflow.transport._histogram import HistogramMap, Values
+from sliceflow.transport._knots import KnotMap
+
 
 def sort(z: Tensor) -> Tensor:
     """Sort each row. On the CPU by NumPy, whose vectorised sort is much faster than torch's."""
@@ -66,3 +70,28 @@ class SortedMap:
     def move(self, z: Tensor) -> None:
         """Replace values (H, L) by their displacements T(z) − z."""
         z.copy_(self(z) - z)
+
+
+@dataclass(frozen=True)
+class SortedTransport:
+    """Maps from sorted values, as many at a time as fit into ``memory`` bytes."""
+
+    memory: int
+
+    def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
+        """Replace values z by T(z) − z, with T = F_q⁻¹ ∘ F_p for each row; return its knots."""
+        record = None if knots is None else HistogramMap.of(p, q).by_knots(knots)
+        for rows in slices(len(z), chunk_size(self.memory, z.shape[1], q.z.shape[1])):
+            SortedMap.between(p.z[rows], q.z[rows]).move(z[rows])
+        return record
+
+
+def chunk_size(memory: int, m: int, n: int) -> int:
+    """Return how many directions can be mapped at a time with m particles and n data rows.
+
+    A block holds four bytes for each value. A value that is being mapped takes 4 more of the data
+    (the sorted copy) and about 60 more of a particle (the sorted copy, two indices and what stands
+    there, the rank in float64); counted here with what the allocator was seen to keep.
+    """
+    block = 4 * BLOCK * (m + n)
+    return min(max(1, (memory - block) // (125 * m + 16 * n)), BLOCK)

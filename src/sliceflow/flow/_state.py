@@ -1,0 +1,69 @@
+"""What changes while a flow runs: save it to stop, load it to go on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from sliceflow.core._random import Key
+from sliceflow.transport import PackedMap
+
+
+@dataclass
+class Record:
+    """What cannot be drawn again: the axes of each stage, made from data, and each step's maps."""
+
+    axes: list[Tensor | None] = field(default_factory=list)
+    maps: list[PackedMap] = field(default_factory=list)
+    _reserved: list[PackedMap] = field(default_factory=list, repr=False)
+
+    def add(self, maps: PackedMap, steps_left: int) -> None:
+        """Keep a step's maps, in memory that is reserved for all steps left of its stage at once.
+
+        Kept one by one, maps would lie scattered among the memory that each step takes and gives
+        back, and the gaps between them could not be used again.
+        """
+        if not self._reserved:
+            self._reserved = maps.reserve(steps_left)
+        place = self._reserved.pop(0)
+        place.copy_(maps)
+        self.maps.append(place)
+
+
+@dataclass
+class State:
+    """All that changes while a flow runs: save it to stop, load it to go on.
+
+    A step that is interrupted has moved some tiles and not others: go on from a saved state.
+
+    Parameters
+    ----------
+    shards
+        The particles of this process, (D, M) each, which move by the same maps.
+    noise
+        The key of the noise of each shard; its stage and step are those of the state.
+    stage, step
+        The next step to do.
+    coordinates
+        While a stage keeps the particles in the coordinates of its level: the shards there. Then
+        ``shards`` are as they were when the stage began, until it ends.
+    record
+        What a model needs of the steps so far, if it is wanted.
+    """
+
+    shards: list[Tensor]
+    noise: list[Key]
+    stage: int = 0
+    step: int = 0
+    coordinates: list[Tensor] | None = None
+    record: Record | None = None
+
+    @property
+    def particles(self) -> Tensor:
+        """The particles of this process, (D, M), as they were when the stage began."""
+        return torch.cat(self.shards, dim=1) if len(self.shards) > 1 else self.shards[0]
+
+
+Callback = Callable[[State], object]
+"""Called with the state after each step."""
