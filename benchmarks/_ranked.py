@@ -78,6 +78,7 @@ def main(options: dict) -> None:
     plan = SlicedFlow(
         schedule=SCHEDULES[data],
         n_particles=options.get("particles", 10_000),
+        batch_size=len(x),
         random_state=0,
     ).plan(x, y, distributed=True, shards=options.get("shards", 64))
     watch = Watch(plan)

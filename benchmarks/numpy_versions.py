@@ -1,7 +1,7 @@
 """The same model file, the same bits: samples with the oldest and the newest NumPy we support.
 
-Each has a fresh environment, with this package and all it needs from the package index. That takes
-some minutes and gigabytes; a small run samples twice in this environment instead.
+Each has a fresh environment, with this package and its dependencies from the package index, which
+are gigabytes. A small run samples twice in the present environment instead.
 """
 
 import json

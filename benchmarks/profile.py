@@ -9,9 +9,9 @@ from unittest.mock import patch
 import torch
 
 from benchmarks.ledger import Figure
-from sliceflow.directions import tiles
+from sliceflow.directions import _tiles as tiles
 from sliceflow.reproduce._speed import SIZES, M, N, fast_step
-from sliceflow.transport import histogram
+from sliceflow.transport import _histogram as histogram
 
 STEPS = 10
 PARTS = {

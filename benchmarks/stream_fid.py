@@ -16,16 +16,16 @@ SEEDS = 3
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
-    """Yield FID where a stage sees all images, or as many as of a stream, in memory or of it."""
+    """Yield FID where a stage sees all images, or part of them in memory or from a stream."""
     images = load("mnist")[: 60_000 // shrink**2]
     judge, m = Judge(images[: PART // shrink**2]), 2000 // shrink
-    rows = 10_000 // shrink**2  # that a stage sees of a stream, by default
+    rows = 10_000 // shrink**2  # rows of a stream that a stage sees by default
     seeds = range(SEEDS if shrink == 1 else 1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "images.npy")
         np.save(path, images.pixels)
         kinds = {
-            "whole": (images.pixels, None, f"all {len(images.pixels):,} images, in memory"),
+            "whole": (images.pixels, len(images), f"all {len(images):,} images, in memory"),
             "memory": (images.pixels, rows, f"{rows:,} of them, in memory"),
             "streamed": (stream(path), rows, f"{rows:,} of them, read from a file"),
         }

@@ -2,13 +2,14 @@
 
     python examples/convergence.py
 
-Prints the sliced-Wasserstein distance between 5,000 samples of a flow and data that it has not
-seen, over that between two sets of such data, for both engines. Means over ten fresh sets and, of
-offline samples, over ten draws.
+Prints, for both engines, the sliced-Wasserstein distance between 5,000 samples of a flow and fresh
+data, which the flow has not seen. `ratio` divides it by the distance between two fresh sets of that
+size. Values are means over ten fresh sets and, for offline samples, over ten draws.
 
-The last column is the median distance to the nearest row of the data that the flow was fitted to,
-over that of fresh data: as many particles as rows end on the rows themselves, so `batched` says
-how exactly the flow arrives, and `offline`, new particles, how well it samples.
+`nearest` is the median distance to the nearest row that the flow was fitted to, divided by that of
+fresh data. If there are as many particles as rows, particles end on the rows themselves. So
+`batched` (the particles of the fit) shows how exactly the flow arrives, and `offline` (new
+particles) shows how well it samples.
 """
 
 import time

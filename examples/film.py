@@ -1,16 +1,15 @@
-"""Watch digits form: a film, and a strip from noise to digits.
+"""Watch digits form: an animation, and a picture of the stages from noise to digits.
 
     python examples/film.py
 
-Draws `film.gif` and `evolution.png`.
+Writes `film.gif` and `evolution.png`.
 """
 
 import argparse
 from pathlib import Path
 
-from sliceflow import ArrayTarget, Codec, Flow, Noise, Spec, viz
+from sliceflow import ArrayTarget, Codec, Flow, Noise, Spec, schedules, viz
 from sliceflow.data import load
-from sliceflow.flow.schedules import pyramid
 
 
 class Camera:
@@ -20,13 +19,13 @@ class Camera:
         self.codec, self.n, self.frames = codec, n, []
 
     def __call__(self, state):
-        """Take one, at the end of a stage, when particles are up to date."""
+        """Take a picture at the end of a stage: within a stage, particles may not be up to date."""
         if state.step == 0:
             self.frames.append(self.codec.decode(state.particles[:, : self.n]))
 
 
 def main():
-    """Run a flow and develop the film."""
+    """Run a flow and save the pictures."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -37,7 +36,7 @@ def main():
     digits = load("mnist", folder=options.data_dir)
     codec = Codec.fit(digits.pixels)
     target = ArrayTarget(codec.encode(digits.pixels), 20_000, codec.n_pixels)
-    flow = Flow(Spec(digits.shape, pyramid(digits.shape, "quick")), [target], Noise(0.1))
+    flow = Flow(Spec(digits.shape, schedules.pyramid(digits.shape, "quick")), [target], Noise(0.1))
     camera, state = Camera(codec, 64), flow.start(options.n_particles)
     camera(state)
     flow.run(state, [camera])

@@ -2,9 +2,9 @@
 
     python examples/initial_conditions.py
 
-On the two-dimensional illustration, prints the RMS distance between the conditional flow and the
-ideal ones when the particles' y are those of the data, and when they are drawn from the data with
-replacement.
+Prints the RMS distance between the conditional flow and the ideal flows of the two-dimensional
+illustration, once with the y of the data as the particles' y, and once with y drawn from the data
+with replacement.
 """
 
 import numpy as np

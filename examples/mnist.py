@@ -2,7 +2,7 @@
 
     python examples/mnist.py
 
-Draws a hundred of them to `digits.png`. MNIST is fetched once, or found in the folder that
+Writes a picture of a hundred of them to `digits.png`. MNIST is downloaded once, to the folder that
 `--data-dir` names. `docs/results.md` says how long this takes. `--schedule standard` and
 `--schedule best` take longer, and come nearer to the data.
 """
@@ -10,20 +10,19 @@ Draws a hundred of them to `digits.png`. MNIST is fetched once, or found in the 
 import argparse
 from pathlib import Path
 
-from sliceflow import SlicedFlow, viz
+from sliceflow import SlicedFlow, schedules, viz
 from sliceflow.data import load
-from sliceflow.flow.schedules import PRESETS
 
 
 def main():
-    """Fit, and draw what came out."""
+    """Fit, and save a picture of the particles."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data-dir", type=Path)
     parser.add_argument("--out", type=Path, default=Path("digits.png"))
     parser.add_argument("--n-particles", type=int, default=10_000)
-    parser.add_argument("--schedule", choices=PRESETS, default="quick")
+    parser.add_argument("--schedule", choices=schedules.PRESETS, default="quick")
     parser.add_argument("--random-state", type=int, default=0)
     options = parser.parse_args()
     try:

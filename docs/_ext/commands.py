@@ -1,4 +1,4 @@
-"""Where a page has `<!-- commands -->`, the help of every command of the command line."""
+"""Puts the help of every command where a page has `<!-- commands -->`."""
 
 import argparse
 import re
@@ -12,18 +12,18 @@ from sliceflow.cli._parser import Parser, parser_of
 
 MARK = "<!-- commands -->"
 SHARED = ("config", "print_config")
-"""Options of every command, which are told last."""
+"""Options that every command has; they are listed last."""
 
 
 def add_commands(app: Sphinx, page: str, source: list[str]) -> None:
-    """Write the help where the source of a page has the mark."""
+    """Replace the mark in the source of a page by the help."""
     if MARK in source[0]:
         app.env.note_dependency(options.__file__, docname=page)
         source[0] = source[0].replace(MARK, all_help(app.config.release))
 
 
 def all_help(version: str) -> str:
-    """Return what `sliceflow --help` and the help of each command say, as Markdown."""
+    """Return the output of `sliceflow --help` and of each command's help, as Markdown."""
     top = parser_of(COMMANDS, ABOUT, version)
     commands = [parser for action in top._actions for parser in (action.choices or {}).values()]
     sections = [f"## {parser.prog}\n\n{help_of(parser)}" for parser in commands]
@@ -31,7 +31,7 @@ def all_help(version: str) -> str:
 
 
 def help_of(parser: Parser) -> str:
-    """Return what a command does, examples, and its options."""
+    """Return the description of a command, its examples and its options."""
     about = re.sub(r"(?:^  .*\n?)+", code_block, parser.description or "", flags=re.MULTILINE)
     actions = [action for action in parser._actions if action.help and action.dest != "help"]
     actions.sort(key=lambda action: (bool(action.option_strings), action.dest in SHARED))
@@ -45,7 +45,7 @@ def code_block(lines: re.Match[str]) -> str:
 
 
 def option(parser: Parser, action: argparse.Action) -> str:
-    """Return what an option is called, what it does, and its default."""
+    """Return the name of an option, its description and its default."""
     value = "" if action.nargs == 0 else str(action.metavar or action.dest.upper())
     name = " ".join([*action.option_strings, value]) if action.option_strings else action.dest
     about = parser._get_formatter()._expand_help(action)
@@ -54,6 +54,6 @@ def option(parser: Parser, action: argparse.Action) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Tell Sphinx."""
+    """Register with Sphinx."""
     app.connect("source-read", add_commands)
     return {"parallel_read_safe": True}

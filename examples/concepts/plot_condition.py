@@ -1,13 +1,14 @@
 """
-The condition: what is frozen
-=============================
+The condition: coordinates that do not move
+===========================================
 
-A flow of pairs (x, y) whose y never moves becomes a flow of x given y.
+If the y of all pairs (x, y) is fixed, a flow of the pairs is a flow of x given y.
 """
 
 # %%
-# Here y is the class, and x two clouds that touch. Each direction sees y ξ times as large as it is,
-# so that particles are moved among those of their own y. Without it (ξ = 0), y is ignored.
+# Here y is the class, and x is a point of one of two overlapping clouds. Each direction multiplies
+# y by the amplifier ξ, so that particles are compared mostly with data of their own class. If
+# ξ = 0, y is ignored.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -2,14 +2,14 @@
 The directions
 ==============
 
-What differs between flows of images is which directions they look along.
+Flows of images differ in the directions along which they move particles.
 """
 
 # %%
-# A direction of all pixels sees noise in most images. A direction of a patch of a coarse level,
-# brought up to the size of the image, sees a part of a shape: section 5 of the paper. The fast
-# engine cuts a level into patches that do not overlap, with an orthonormal basis in each, so that
-# the directions of a step do not disturb one another.
+# Along a random direction of all pixels, most images look like noise. A direction of a patch at a
+# coarse level, upsampled to the size of the image, sees a part of a shape (section 5 of the paper).
+# The fast engine cuts a level into patches that do not overlap and gives each an orthonormal basis.
+# The directions of a step are then orthogonal, and a move along one does not affect the others.
 
 import matplotlib.pyplot as plt
 import torch

@@ -2,12 +2,12 @@
 The map: one-dimensional optimal transport
 ==========================================
 
-Along one direction, particles go where the data has the same rank: T = F_data⁻¹ ∘ F_particles.
+Along one direction, particles move to data values of the same rank: T = F_data⁻¹ ∘ F_particles.
 """
 
 # %%
-# The exact map sorts all values. The fast one counts them in cells, which takes one pass and can be
-# added up over machines. With 32 cells the two already are hardly to be told apart.
+# The exact map sorts all values. The fast map counts them in cells, which takes one pass, and
+# counts of several machines can be added. With only 32 cells, the two maps are nearly the same.
 
 import matplotlib.pyplot as plt
 import torch

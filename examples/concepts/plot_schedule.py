@@ -2,18 +2,17 @@
 The schedule: from coarse to fine
 =================================
 
-Images are made at a coarse level first, and each finer one adds what it can see.
+A flow makes images at a coarse level first, and each finer level adds detail.
 """
 
 # %%
-# Rings of any size and place, moved in the stages of the quick preset. Each row is a particle, from
-# left to right in time.
+# The data are rings of random size and position. The schedule is like the preset ``quick``, with
+# fewer steps. Each row is one particle, and time goes from left to right.
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from sliceflow import SlicedFlow, State, viz
-from sliceflow.flow.schedules import Preset, pyramid
+from sliceflow import SlicedFlow, State, schedules, viz
 
 rng = np.random.default_rng(0)
 x0, y0, radius = rng.uniform(7, 17, (3, 1500, 1, 1)) * np.array([1, 1, 0.35])[:, None, None, None]
@@ -21,7 +20,7 @@ across, down = np.meshgrid(np.arange(24), np.arange(24))
 distance = np.hypot(across - x0, down - y0)
 rings = (255 * np.exp(-np.square(distance - radius))).astype(np.uint8)[:, None]
 
-schedule = pyramid((1, 24, 24), Preset(whole=30, coarse=15, fine=5))
+schedule = schedules.pyramid((1, 24, 24), schedules.Preset(whole=30, coarse=15, fine=5))
 plan = SlicedFlow(n_particles=1500, schedule=schedule, random_state=0).plan(rings)
 state = plan.flow.start(plan.n_particles)
 frames = [plan.samples(state)[0]]

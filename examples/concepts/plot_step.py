@@ -2,13 +2,13 @@
 The step
 ========
 
-Particles are projected on a direction, moved along it by a map of one variable, and the same is
-done for many directions. That is all a flow does.
+A step projects particles on many directions, and moves them along each by a map of one variable.
+A flow is many such steps.
 """
 
 # %%
-# A ring is the data, and noise is where particles start. Four moments of the flow from one to the
-# other: each step has two orthonormal directions, drawn afresh.
+# The data are a ring, and particles start as noise. The pictures show four moments of the flow.
+# Each step draws two new orthonormal directions.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -539,7 +539,7 @@ def test_columns_of_parquet_files():
     for column, fix in (("u", "has missing values"), ("w", "is string, not numbers"), ("n", "NaN")):
         with pytest.raises(FileError, match=rf"a\.parquet.*{fix}"):
             data.stream("a.parquet", columns=[column]).draw(Random(0, Draw.PROBE), 2)
-    x, y = data.stream("a.parquet", given=["w"], columns=["k"]).draw(Random(0, Draw.PROBE), 2)
+    x, y = data.stream("a.parquet", y=["w"], columns=["k"]).draw(Random(0, Draw.PROBE), 2)
     assert dict(zip(y, x[:, 0], strict=True)) == {"a": 1, "b": 2}
     saved_parquet(u=ROWS[:0, 0])
     with pytest.raises(ValueError, match=r"a\.parquet has no rows"):

@@ -54,7 +54,7 @@ def save_parquet(folder, pixels, labels):
     tensors = pa.FixedShapeTensorArray.from_numpy_ndarray(pixels)
     table = pa.table({"image": tensors, "kind": labels})
     parquet.write_table(table, folder / "data.parquet", row_group_size=100)
-    return stream(folder / "data.parquet", given=["kind"])
+    return stream(folder / "data.parquet", y=["kind"])
 
 
 def save_encoded(folder, pixels, labels):
@@ -66,7 +66,7 @@ def save_encoded(folder, pixels, labels):
     column = [{"bytes": file.getvalue(), "path": None} for file in files]
     table = pa.table({"image": column, "label": labels})
     parquet.write_table(table, folder / "data.parquet", row_group_size=64)
-    return stream(folder, given=["label"])
+    return stream(folder, y=["label"])
 
 
 FORMATS = [save_npz, save_folder, save_tars, save_parquet, save_encoded]
@@ -164,7 +164,7 @@ def test_a_streamed_fit_is_like_one_in_memory(tmp_path):
     x = np.stack([columns["u"], columns["v"]], axis=1)
     settings = {"schedule": 60, "n_particles": 2000, "batch_size": 2000, "random_state": 0}
     given = columns["kind"]
-    streamed = SlicedFlow(**settings).fit(stream(path, given=["kind"])).sample(2000, y=0)
+    streamed = SlicedFlow(**settings).fit(stream(path, y=["kind"])).sample(2000, y=0)
     whole = SlicedFlow(**settings).fit(x, given).sample(2000, y=0)
     ours, theirs = (sliced_wasserstein(rows, x[given == 0][:2000]) for rows in (streamed, whole))
     assert ours < 1.3 * theirs
@@ -191,7 +191,7 @@ def test_wrong_streams(tmp_path):
         stream(tmp_path / "other.npz")
     path, _ = table(tmp_path)
     with pytest.raises(ValueError, match="it has u, v, kind"):
-        SlicedFlow().fit(stream(path, given=["sort"]))
+        SlicedFlow().fit(stream(path, y=["sort"]))
     np.savez(tmp_path / "data.npz", x=np.random.default_rng(0).normal(size=(30, 2)))
     with pytest.raises(ValueError, match="leave it out"):
         SlicedFlow().fit(stream(tmp_path / "data.npz"), np.zeros(30))
@@ -233,19 +233,19 @@ def test_a_fit_to_a_stream_can_be_pickled(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "columns"),
+    ("y", "columns"),
     [(["prize"], []), ([], ["y"]), (["labels", "x"], []), ([], ["x", "labels"])],
 )
-def test_arrays_that_are_not_there_are_refused(given, columns, tmp_path):
+def test_arrays_that_are_not_there_are_refused(y, columns, tmp_path):
     save_numbers(tmp_path, np.arange(N) % 2)
     with pytest.raises(ValueError, match=r"holds x, labels: pass one of these"):
-        stream(tmp_path / "numbers.npz", given, columns)
+        stream(tmp_path / "numbers.npz", y, columns)
 
 
 def test_images_have_no_columns(tmp_path):
     save_folder(tmp_path, *images())
     with pytest.raises(ValueError, match="pass only label as y"):
-        stream(tmp_path, given=["age"])
+        stream(tmp_path, y=["age"])
 
 
 def test_a_label_that_is_too_rare_to_be_found(tmp_path, monkeypatch):

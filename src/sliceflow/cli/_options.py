@@ -58,7 +58,8 @@ class Fit:
     n_particles
         Number of particles. By default one for each row of data, at most 10,000.
     batch_size
-        Maximum number of rows of data used in each step. By default 20,000.
+        Maximum number of rows of data used in each step. By default 20,000, or 10,000 with
+        --stream.
     size
         Resize the images of a folder to this height and width: 64x48, or 64 for both.
     flips
@@ -186,8 +187,8 @@ class Evaluate:
     """Measure how close samples are to data.
 
     Images are compared by FID, KID, precision and recall, and by the distance to the nearest image
-    of the data; computing Inception features takes some minutes. Tables are compared by the sliced
-    distance. FID depends on the number of images: compare only values with the same n.
+    of the data. Tables are compared by the sliced distance. FID depends on the number of images:
+    compare only values with the same n.
 
     For example:
       sliceflow evaluate runs/mnist
@@ -249,7 +250,8 @@ class Reproduce:
         figure-2d (appendix A), figure-projections, figure-classes, figure-inpainting, table-fid,
         ablation-h, ablation-m, ablation-xi, or engines: the paper's engine next to ours.
     size
-        small takes a minute or two; full is the size used in docs/results.md, up to an hour.
+        small is for a first look; full is the size of the figures in docs/results.md, which also
+        has the time that each fit took.
     out
         Folder for images.
     """

@@ -88,7 +88,7 @@ def _unknown(name: str | Path) -> Exception:
 
 def stream(
     path: str | Path,
-    given: Sequence[str] = (),
+    y: Sequence[str] = (),
     columns: Sequence[str] = (),
     size: tuple[int, int] | None = None,
 ) -> Stream:
@@ -99,36 +99,39 @@ def stream(
     path
         A Parquet file, an npy file, an uncompressed npz file, a tar file of images in the layout of
         WebDataset, or a folder of Parquet files, of tar files, or of images.
-    given, columns
-        The names of y and of x. In Parquet files these are columns; by default x is all columns
-        that are not y. In npz files they are arrays; by default y is ``labels`` and x is
-        ``images`` or ``x``. Tar files and folders of images come with their labels.
+    y
+        The names of what to condition on: columns of a Parquet file, by default none; or an array
+        of an npz file, by default ``labels``, if there is one. Tar files and folders of images come
+        with their labels.
+    columns
+        The names of x: columns of a Parquet file, by default all that are not in y; or an array of
+        an npz file, by default ``images`` or ``x``.
     size
         Height and width to resize encoded images to. By default they are not resized.
     """
-    found = Stream(_blocks(Path(path), given, columns, size))
+    found = Stream(_blocks(Path(path), y, columns, size))
     if len(found) == 0:
         raise ValueError(f"{path} has no rows: add some")
     return found
 
 
-def _blocks(path: Path, given: Sequence[str], columns: Sequence[str], size: Size | None) -> Blocks:
+def _blocks(path: Path, y: Sequence[str], columns: Sequence[str], size: Size | None) -> Blocks:
     """Return the reader for a path."""
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     kinds = {kind: [f for f in files if f.suffix.lower() == kind] for kind in (".parquet", ".tar")}
     if kinds[".parquet"]:
         from sliceflow.data._parquet import ParquetBlocks
 
-        return ParquetBlocks(kinds[".parquet"], given, columns, size)
+        return ParquetBlocks(kinds[".parquet"], y, columns, size)
     are_images = path.is_dir() or len(kinds[".tar"]) > 0
-    if are_images and (columns or list(given) not in ([], ["label"])):
+    if are_images and (columns or list(y) not in ([], ["label"])):
         raise ValueError(f"{path} has images and labels but no columns: pass only label as y")
     if kinds[".tar"]:
         return TarBlocks(kinds[".tar"], size)
     if path.is_dir():
         return FolderBlocks(path, size)
     if path.suffix.lower() in (".npy", ".npz"):
-        return mapped(path, given, columns)
+        return mapped(path, y, columns)
     if path.exists() or path.suffix:
         check_file(path)
     raise FileNotFoundError(

@@ -53,15 +53,16 @@ class ArrayBlocks:
         return total.hexdigest()
 
 
-def mapped(path: Path, given: Sequence[str] = (), columns: Sequence[str] = ()) -> ArrayBlocks:
-    """Return the memory-mapped arrays of an npy or npz file."""
+def mapped(path: Path, y: Sequence[str] = (), columns: Sequence[str] = ()) -> ArrayBlocks:
+    """Return the memory-mapped arrays of an npy or npz file, by the names of y and x."""
     known = headers(path)
-    x = _named(path, known, columns, ("images", "x"))
-    y = _named(path, known, () if list(given) == ["label"] else given, ("labels",))
-    if x is None:
+    rows = _named(path, known, columns, ("images", "x"))
+    labels = _named(path, known, () if list(y) == ["label"] else y, ("labels",))
+    if rows is None:
         raise ValueError(f"{path} holds {', '.join(known)}: pass the name of x as columns")
-    _check_rows(path, x, y)
-    return ArrayBlocks(path, _mapped_part(path, x), None if y is None else _mapped_part(path, y))
+    _check_rows(path, rows, labels)
+    mapped_labels = None if labels is None else _mapped_part(path, labels)
+    return ArrayBlocks(path, _mapped_part(path, rows), mapped_labels)
 
 
 def _named(

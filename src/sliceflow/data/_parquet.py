@@ -28,8 +28,8 @@ class ParquetBlocks:
     ----------
     paths
         The files.
-    given
-        The columns of y: one of labels, or any number of numeric ones.
+    y
+        The names of the columns of y: one of labels, or any number of numeric ones.
     columns
         The columns of x: numeric ones, or one of images, encoded or as tensors of bytes. By default
         all that are not in y.
@@ -38,7 +38,7 @@ class ParquetBlocks:
     """
 
     paths: Sequence[Path]
-    given: Sequence[str] = ()
+    y: Sequence[str] = ()
     columns: Sequence[str] = ()
     size: Size | None = None
     by_row = False
@@ -65,7 +65,7 @@ class ParquetBlocks:
     def read(self, block: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Return rows of a block."""
         number, group = self._groups[block]
-        path, names = self.paths[number], [*self._columns, *self.given]
+        path, names = self.paths[number], [*self._columns, *self.y]
         with reading(path, "Parquet file of the columns that the first one has"):
             table = self._files[number].read_row_group(group, names, use_threads=False).take(rows)
         for name in names:
@@ -75,16 +75,16 @@ class ParquetBlocks:
                     "or leave the column out"
                 )
         x = self._array(path, self._columns, table, NUMBERS)
-        y = self._array(path, self.given, table, LABELS) if self.given else None
+        y = self._array(path, self.y, table, LABELS) if self.y else None
         return x[:, None] if x.ndim == 1 else x, y
 
     @cached_property
     def _columns(self) -> list[str]:
         names = self._files[0].schema_arrow.names
-        if missing := {*self.given, *self.columns} - set(names):
+        if missing := {*self.y, *self.columns} - set(names):
             known = ", ".join(names)
             raise ValueError(f"{self.paths[0]} has no {', '.join(missing)}: it has {known}")
-        return list(self.columns) or [name for name in names if name not in self.given]
+        return list(self.columns) or [name for name in names if name not in self.y]
 
     def _array(self, path: Path, names: Sequence[str], table: Any, kinds: str) -> np.ndarray:
         """Return one column of images or labels, (n, …), or numeric columns, (n, d)."""
@@ -117,5 +117,5 @@ class ParquetBlocks:
     def digest(self) -> str:
         """Return a checksum of the files' metadata."""
         files = [(path.name, path.stat().st_size) for path in self.paths]
-        named = (files, self._columns, list(self.given), self.size, self.sizes.tolist())
+        named = (files, self._columns, list(self.y), self.size, self.sizes.tolist())
         return hashlib.sha256(repr(named).encode()).hexdigest()

@@ -35,6 +35,8 @@ class Record:
 class State:
     """All that changes while a flow runs: save it to stop, load it to go on.
 
+    A step that is interrupted has moved some tiles and not others: go on from a saved state.
+
     Parameters
     ----------
     shards
@@ -48,8 +50,6 @@ class State:
         ``shards`` are as they were when the stage began, until it ends.
     record
         What a model needs of the steps so far, if it is wanted.
-
-    A step that is interrupted has moved some tiles and not others: go on from a saved state.
     """
 
     shards: list[Tensor]
