@@ -44,7 +44,7 @@ WORKED, REFUSED, WRONG = 0, 1, 99
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield how many uses were tried, and how many were bad."""
-    cases = [*COMMANDS, *LIBRARY][:: 1 if shrink == 1 else 5]
+    cases = [*COMMANDS, *LIBRARY][:: 1 if shrink == 1 else 10]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make(folder / "laboratory", folder / OUTSIDE)

@@ -3,7 +3,7 @@ import torch
 from hypothesis import settings
 
 # Fixed seeds: a failure is the same for everyone. No deadline: the machine may be shared.
-settings.register_profile("laws", max_examples=500, derandomize=True, deadline=None)
+settings.register_profile("laws", max_examples=200, derandomize=True, deadline=None)
 settings.load_profile("laws")
 
 

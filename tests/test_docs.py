@@ -21,8 +21,6 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 MNIST = data_folder() / "mnist"
 
-pytestmark = pytest.mark.xdist_group("docs")  # one folder for all
-
 
 def blocks(document):
     """Return the blocks of a document that are code: their language, and their lines."""
@@ -37,16 +35,20 @@ def prepare(folder):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """One folder for all documents, with what they call your own data; commands done in it."""
+    """One folder for several documents, with what they call your own data; commands done in it."""
     folder = tmp_path_factory.mktemp("docs")
     prepare(folder)
     return folder, set()
 
 
+def together(document):
+    """Return a document as a parameter; pages that fit the same digits run in one process."""
+    group = "digits" if document.name in ("README.md", "start.md") else "own data"
+    return pytest.param(document, marks=pytest.mark.xdist_group(group), id=document.name)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "document", [path for path in DOCUMENTS if blocks(path)], ids=lambda path: path.name
-)
+@pytest.mark.parametrize("document", [together(path) for path in DOCUMENTS if blocks(path)])
 def test_blocks_run(document, place):
     needs_mnist = any("mnist" in code for _, code in blocks(document))
     if needs_mnist and not list(MNIST.glob("train-images*")):

@@ -33,7 +33,7 @@ def test_it_converges():
     assert max(ratios) <= 1.5
 
 
-@pytest.mark.slow
+@pytest.mark.measures
 def test_matched_conditions_bear_a_large_amplifier():
     rows = [numbers(line) for line in run("initial_conditions.py").splitlines()[1:]]
     matched, drawn = ({int(row[0]): row[i] for row in rows} for i in (1, 2))
