@@ -16,7 +16,7 @@ from sliceflow.codec._codec import Codec, Output
 from sliceflow.core._devices import check_device, cpu_by_default
 from sliceflow.core._distributed import Merge
 from sliceflow.core._memory import check_memory
-from sliceflow.core._random import Draw, Key, child
+from sliceflow.core._random import Draw, Key, child_seed
 from sliceflow.core._threads import parallel
 from sliceflow.core._validation import check_integer, check_seed
 from sliceflow.directions import Block, Operator, slices
@@ -30,16 +30,16 @@ from sliceflow.transport import PackedMap
 
 Device = str | torch.device
 
-BATCH = 256
+SAMPLE_BATCH = 256
 """Samples that are moved together, always this many: the bits of a product depend on its shape."""
 
-CACHE = 2**28
+CACHE_BYTES = 2**28
 """Bytes of directions that are kept from one batch to the next: drawing them takes time."""
 
-EXAMPLES = 80
+N_EXAMPLES = 80
 """Samples in the picture of a model."""
 
-BATCHES = 4
+MAX_BATCHES = 4
 """Batches that a thread has in memory at a time, at most."""
 
 
@@ -68,7 +68,7 @@ class DirectionCache:
     scattered among the memory that each step takes and gives back.
     """
 
-    room: int = CACHE
+    bytes_left: int = CACHE_BYTES
     stages: dict[tuple[int, torch.device], list[Operator]] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
 
@@ -80,8 +80,8 @@ class DirectionCache:
             return self.stages[stage]
 
     def _fits(self, A: Operator) -> bool:
-        self.room -= A.nbytes
-        return self.room >= 0
+        self.bytes_left -= A.nbytes
+        return self.bytes_left >= 0
 
     def __reduce__(self) -> tuple[type[Self], tuple[()]]:
         return type(self), ()  # a copy draws them again
@@ -199,7 +199,7 @@ class Model(BaseFlow):
 
             def move(part: slice) -> Any:
                 z = codec.particles(given[..., part]).to(device)
-                z = self._moved(z, seed, part.start // BATCH, progress)
+                z = self._moved(z, seed, part.start // SAMPLE_BATCH, progress)
                 return codec.decode(z, given[..., part])
 
             with torch.inference_mode():  # steps are short, and this makes them shorter
@@ -227,8 +227,8 @@ class Model(BaseFlow):
         codec, channels = self.codec, self.shape[0]
         if codec.needs_data or not codec.x.is_pixels or channels > 4:
             return None
-        y = None if codec.classes is None else np.resize(codec.classes, EXAMPLES)
-        return self.sample(EXAMPLES, y, self.spec.seed, output="numpy")
+        y = None if codec.classes is None else np.resize(codec.classes, N_EXAMPLES)
+        return self.sample(N_EXAMPLES, y, self.spec.seed, output="numpy")
 
     def inpaint(self, images: Any, n: int = 1, random_state: Any = None) -> Any:
         """Return n samples for each image, of which observed pixels are read: (images, n, …)."""
@@ -240,9 +240,9 @@ class Model(BaseFlow):
     def _moved(self, z: Tensor, seed: int, first: int, progress: Progress) -> Tensor:
         """Return particles (D, n) that were moved onto the data; their first batch has a number."""
         n = z.shape[1]
-        seeds = [child(seed, first + number) for number in range(math.ceil(n / BATCH))]
-        padded = torch.cat([z, z[:, -1:].expand(-1, len(seeds) * BATCH - n)], dim=1)
-        batches = [padded[:, part].contiguous() for part in slices(padded.shape[1], BATCH)]
+        seeds = [child_seed(seed, first + number) for number in range(math.ceil(n / SAMPLE_BATCH))]
+        padded = torch.cat([z, z[:, -1:].expand(-1, len(seeds) * SAMPLE_BATCH - n)], dim=1)
+        batches = [padded[:, part].contiguous() for part in slices(padded.shape[1], SAMPLE_BATCH)]
         for batch, own in zip(batches, seeds, strict=True):
             x = self.start(self.spec.random(own, Draw.SAMPLE_START), batch)
             self.spec.condition.set_free(batch, x)
@@ -277,8 +277,8 @@ def _parts(n: int) -> list[slice]:
 
     A step of so few samples is short, and threads that did it together would mostly wait.
     """
-    each = math.ceil(n / BATCH / torch.get_num_threads())
-    return list(slices(n, min(each, BATCHES) * BATCH))
+    each = math.ceil(n / SAMPLE_BATCH / torch.get_num_threads())
+    return list(slices(n, min(each, MAX_BATCHES) * SAMPLE_BATCH))
 
 
 load = Model.load

@@ -379,7 +379,7 @@ def test_rows_to_compare_are_of_all_the_data(shards):
     """Each shard gives as many, to both halves, and hardly a row comes twice."""
     data = np.arange(3000.0)[:, None]
     plan = SlicedFlow(schedule=1, random_state=0).plan(data, shards=shards)
-    rows = plan.codec.scaling.back(rows_to_compare(plan)).round()[0]
+    rows = plan.codec.scaling.inverse(rows_to_compare(plan)).round()[0]
     assert len(rows) == 2000
     assert len(rows.unique()) > 1990
     for half in rows.split(1000):

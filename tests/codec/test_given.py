@@ -11,7 +11,7 @@ import torch
 
 from sliceflow import SlicedFlow, Stage, load
 from sliceflow.codec._conditions import Columns, Label
-from sliceflow.codec._support import FEW, Support
+from sliceflow.codec._support import MAX_EDGE_ROWS, Support
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 2))
@@ -131,16 +131,16 @@ def test_an_outlier_does_not_stretch_the_range():
     assert 0.8 <= samples.std() <= 1.2
 
 
-@pytest.mark.parametrize(("n", "few"), [(2, 1), (99, 1), (500, 5), (5000, FEW)])
-def test_the_support_of_a_column(n, few):
+@pytest.mark.parametrize(("n", "edge_rows"), [(2, 1), (99, 1), (500, 5), (5000, MAX_EDGE_ROWS)])
+def test_the_support_of_a_column(n, edge_rows):
     z = torch.randperm(n).double().expand(3, n)
     support = Support.of(z, torch.tensor([0, 2]))
     assert support.ends.tolist() == [[0, n - 1]] * 2
-    assert support.edges.tolist() == [[few - 1, n - few]] * 2
+    assert support.edges.tolist() == [[edge_rows - 1, n - edge_rows]] * 2
     clipped = support.clip(z)
     assert torch.equal(clipped[1], z[1])
-    assert clipped[0].min() == few - 1
-    assert (clipped[2] == n - few).sum() == few
+    assert clipped[0].min() == edge_rows - 1
+    assert (clipped[2] == n - edge_rows).sum() == edge_rows
 
 
 def test_a_column_that_is_nearly_constant():

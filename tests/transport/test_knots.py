@@ -9,7 +9,7 @@ from test_histogram import DISTRIBUTIONS, cauchy, displacement, drawn, gaussian,
 
 from sliceflow.transport import HistogramMap, KnotMap, Values
 from sliceflow.transport._histogram import Counted
-from sliceflow.transport._knots import FEW, part_ends
+from sliceflow.transport._knots import MIN_VALUES_PER_PART, part_ends
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_parts_are_large_enough(parts, n):
     ends = part_ends(parts, n)
     assert ends[0] == 0
     assert ends[-1] == 1
-    assert len(ends) - 1 == max(2, min(parts, n // FEW))
-    assert (n * ends.diff() > min(FEW, n / 2) - 1e-6).all()
+    assert len(ends) - 1 == max(2, min(parts, n // MIN_VALUES_PER_PART))
+    assert (n * ends.diff() > min(MIN_VALUES_PER_PART, n / 2) - 1e-6).all()
 
 
 def test_tails_keep_their_spread():

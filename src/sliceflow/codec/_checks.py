@@ -9,16 +9,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow.codec._kinds import EXACT, Kind
-from sliceflow.core._validation import LARGEST
+from sliceflow.codec._kinds import MAX_EXACT, Kind
+from sliceflow.core._validation import MAX_MAGNITUDE
 
-BRIGHTEST = 16.0
+MAX_BRIGHTNESS = 16.0
 """Largest allowed value in images of floats, which are expected to be about −1 to 1."""
 
-MOST_LABELS = 100
+MAX_LABELS = 100
 """Integers are labels if there are at most this many different ones."""
 
-MOST_CLASSES = 1000
+MAX_CLASSES = 1000
 """Maximum number of classes: a label is a one-hot vector, which should not outgrow x."""
 
 
@@ -83,7 +83,7 @@ def _check_images(x: Any, values: Tensor, name: str) -> None:
             f"{name} has images of dtype {getattr(x, 'dtype', 'int')}: pass bytes from 0 to 255 "
             f"(uint8), or floats of about -1 to 1"
         )
-    if values.numel() and values.abs().max() > BRIGHTEST:
+    if values.numel() and values.abs().max() > MAX_BRIGHTNESS:
         raise ValueError(
             f"{name} has images of floats up to {values.abs().max():.4g}: pass bytes from 0 to 255 "
             f"as uint8; rescale other values to about -1 to 1"
@@ -120,15 +120,17 @@ def check_finite(values: Tensor, name: str) -> None:
         raise ValueError(f"{name} contains NaN: fill in missing values, or drop their rows")
     if values.isinf().any():
         raise ValueError(f"{name} contains infinity: drop these rows, or clip their values")
-    if (values.abs() > LARGEST).any():
-        raise ValueError(f"{name} has values beyond {LARGEST:g}, too large for float32: rescale it")
+    if (values.abs() > MAX_MAGNITUDE).any():
+        raise ValueError(
+            f"{name} has values beyond {MAX_MAGNITUDE:g}, too large for float32: rescale it"
+        )
 
 
 def are_labels(y: Any, y_type: str | None = None) -> bool:
     """Return whether y is labels; otherwise it is numbers. This is the only place that decides.
 
     Strings and booleans are labels. One column of integers is labels if it has at most
-    `MOST_LABELS` different ones, each occurring twice on average. Everything else is numbers.
+    `MAX_LABELS` different ones, each occurring twice on average. Everything else is numbers.
     ``y_type`` overrides the rule.
     """
     if y_type is not None:
@@ -147,7 +149,7 @@ def are_labels(y: Any, y_type: str | None = None) -> bool:
     if kind == "f" and not (np.isfinite(y) & (y == np.floor(y))).all():
         return False
     n_different = len(np.unique(y))
-    if n_different <= min(MOST_LABELS, max(2, len(y) // 2)):
+    if n_different <= min(MAX_LABELS, max(2, len(y) // 2)):
         return True
     if kind != "f":
         warnings.warn(
@@ -191,9 +193,9 @@ def check_labels(y: Any, n: int) -> tuple[np.ndarray, Tensor]:
         raise ValueError(
             f"y has one class, {classes[0]}: leave y out, or pass rows of other classes"
         )
-    if len(classes) > MOST_CLASSES:
+    if len(classes) > MAX_CLASSES:
         raise ValueError(
-            f"y has {len(classes):,} different labels, more than {MOST_CLASSES:,}: merge rare "
+            f"y has {len(classes):,} different labels, more than {MAX_CLASSES:,}: merge rare "
             'ones, or pass y_type="numbers" if they are numbers'
         )
     return classes, torch.from_numpy(codes)
@@ -363,7 +365,9 @@ def _placed(frame: Any, mask: Tensor, names: Sequence[str]) -> np.ndarray:
 
 def _check_exact(values: np.ndarray, name: str) -> None:
     """Refuse integers that are not exact in float64."""
-    if values.itemsize == 8 and values.size and max(int(values.max()), -int(values.min())) > EXACT:
+    if values.itemsize < 8 or not values.size:
+        return
+    if max(int(values.max()), -int(values.min())) > MAX_EXACT:
         raise ValueError(
             f"{name} has whole numbers beyond 2**53, which floats cannot hold: subtract the "
             "minimum first, or leave them out if they are ids"

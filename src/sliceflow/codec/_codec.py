@@ -133,7 +133,7 @@ class Codec:
 
         Observed coordinates come back exactly as they were ``given``.
         """
-        x, _ = self.condition.split(self.scaling.back(z))
+        x, _ = self.condition.split(self.scaling.inverse(z))
         mask = self.condition.mask
         if given is not None and mask is not None:
             x[mask] = given[mask]
@@ -142,7 +142,7 @@ class Codec:
 
     def decode_y(self, z: Tensor) -> Any:
         """Return the labels or columns of particles (D, n); None if they have none."""
-        _, y = self.condition.split(self.scaling.back(z))
+        _, y = self.condition.split(self.scaling.inverse(z))
         if y is None or self.y is None:
             return None
         if self.classes is None:

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-EXACT = 2**53
+MAX_EXACT = 2**53
 """Whole numbers beyond this cannot be told from their neighbours in float64."""
 
 
@@ -51,7 +51,8 @@ class Kind:
             values = values > 0.5
         elif not self.dtype.is_floating_point:
             limits = torch.iinfo(self.dtype)
-            values = values.round().clamp(max(limits.min, -EXACT), min(limits.max, EXACT))
+            low, high = max(limits.min, -MAX_EXACT), min(limits.max, MAX_EXACT)
+            values = values.round().clamp(low, high)
         values = values.reshape(-1, *self.shape)
         values = values.to(self.device or "cpu", self.dtype).contiguous()
         return values.numpy() if self.device is None else values

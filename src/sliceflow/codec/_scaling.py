@@ -6,7 +6,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-CHUNK = 64
+CHUNK_COORDINATES = 64
 """Coordinates that are scaled at a time."""
 
 PIXEL_SHIFT, PIXEL_SCALE = 127.5, 128
@@ -44,12 +44,12 @@ class Scaling:
         all of z in float64 would take twice its memory.
         """
         scaled = torch.empty(z.shape, dtype=torch.float32, device=z.device)
-        for first in range(0, len(z), CHUNK):
-            some = slice(first, first + CHUNK)
+        for first in range(0, len(z), CHUNK_COORDINATES):
+            some = slice(first, first + CHUNK_COORDINATES)
             shift, scale = self.shift[some].to(z.device), self.scale[some].to(z.device)
             scaled[some] = (z[some].double() - shift) / scale
         return scaled
 
-    def back(self, z: Tensor) -> Tensor:
+    def inverse(self, z: Tensor) -> Tensor:
         """Return z in the units of the data, as float64."""
         return z.cpu() * self.scale + self.shift

@@ -2,8 +2,8 @@
 
 A particle whose condition is far from that of any row would be moved by maps that were made from
 other particles, and x would absorb the difference. So a number that is given beyond the outermost
-rows counts as theirs, when a flow is fitted and when it is sampled. `FEW` rows at each end of a
-column share one value, so that an outlier does not stretch its range.
+rows counts as theirs, when a flow is fitted and when it is sampled. Up to `MAX_EDGE_ROWS` rows at
+each end of a column share one value, so that an outlier does not stretch its range.
 """
 
 import warnings
@@ -14,7 +14,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-FEW = 12
+MAX_EDGE_ROWS = 12
 """Rows at each end of a column that share one value; one in a hundred, if that is less."""
 
 
@@ -41,9 +41,9 @@ class Support:
         """Return where the given coordinates of these particles are."""
         values = z[given].double().sort(dim=1).values
         n = max(z.shape[1], 1)
-        few = min(FEW, max(1, n // 100))
-        edges, ends = values[:, [few - 1, n - few]], values[:, [0, n - 1]]
-        is_one_value = edges[:, :1] == edges[:, 1:]  # all rows but a few: these must be told apart
+        edge_rows = min(MAX_EDGE_ROWS, max(1, n // 100))
+        edges, ends = values[:, [edge_rows - 1, n - edge_rows]], values[:, [0, n - 1]]
+        is_one_value = edges[:, :1] == edges[:, 1:]  # the few other rows must stay distinct
         return cls(given, torch.where(is_one_value, ends, edges), ends)
 
     def clip(self, z: Tensor) -> Tensor:

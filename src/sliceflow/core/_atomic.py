@@ -8,7 +8,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
 
-KEPT_CHARACTERS = 50
+MAX_STEM_CHARACTERS = 50
 """Characters of the file's name in the temporary name, which must not get too long."""
 
 
@@ -21,7 +21,7 @@ def replacing(path: Path, sync: bool = True) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))  # a symbolic link stays one
     if target.exists() and not target.is_file():
         raise OSError(f"{path} is a folder, a pipe or a device: pass a file")
-    temporary = target.with_name(f"{target.name[:KEPT_CHARACTERS]}.{token_hex(4)}.part")
+    temporary = target.with_name(f"{target.name[:MAX_STEM_CHARACTERS]}.{token_hex(4)}.part")
     try:
         with temporary.open("x+b") as file:
             yield file

@@ -23,7 +23,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from sliceflow.core._threads import parallel, results, shared_out, start_workers
+from sliceflow.core._threads import parallel, parallel_by_slice, results, start_workers
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -37,7 +37,7 @@ Sums are of integers: each operation gives the same bits in any order.
 SHARDS = 64
 """V, if there is more than one process."""
 
-VALUES = 2**20
+BLOCK_VALUES = 2**20
 """Values along directions that a thread works on at a time: enough to be worth a call."""
 
 TIMEOUT = float(os.environ.get("SLICEFLOW_TIMEOUT", 30))
@@ -115,7 +115,7 @@ class SingleProcess(Group):
 
     def block_size(self, h: int, m: int) -> int:
         """Return enough to be worth a call, but leave some for each thread."""
-        return max(1, min(-(-h // torch.get_num_threads()), VALUES // m))
+        return max(1, min(-(-h // torch.get_num_threads()), BLOCK_VALUES // m))
 
     def run(
         self, work: Callable[[Item, Merge | None], Result], items: Iterable[Item], in_order: bool
@@ -127,7 +127,7 @@ class SingleProcess(Group):
 
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Return the results: of many shards by one thread each, of one by all threads."""
-        return shared_out(work, items) if self.shards > 1 else [work(item) for item in items]
+        return parallel_by_slice(work, items) if self.shards > 1 else [work(item) for item in items]
 
     def gather(self, own: Sequence[Tensor]) -> list[Tensor]:
         """Return the tensors themselves."""
@@ -202,7 +202,7 @@ class TorchDistributed(Group):
     def block_size(self, h: int, m: int) -> int:
         """Return as many as the process with the most values has room for."""
         (widest,) = self.all_max(m)
-        return max(1, min(h, VALUES // widest))
+        return max(1, min(h, BLOCK_VALUES // widest))
 
     def run(
         self, work: Callable[[Item, Merge | None], Result], items: Iterable[Item], in_order: bool
@@ -216,7 +216,7 @@ class TorchDistributed(Group):
 
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Return the results, each by one thread."""
-        return shared_out(work, items)
+        return parallel_by_slice(work, items)
 
     def gather(self, own: Sequence[Tensor]) -> list[Tensor]:
         """Return the tensors of all shards, each with a last dimension of its own."""

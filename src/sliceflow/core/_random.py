@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-CHUNK = 2**14
+NORMAL_CHUNK = 2**14
 """Normal numbers made at a time: few enough to stay in the cache."""
 
 
@@ -85,8 +85,8 @@ class Random:
         """Draw from N(0, 1). The first numbers are the same however many there are."""
         x = np.empty(shape, dtype)
         flat = x.reshape(-1)
-        for first in range(0, x.size, CHUNK):
-            part = flat[first : first + CHUNK]
+        for first in range(0, x.size, NORMAL_CHUNK):
+            part = flat[first : first + NORMAL_CHUNK]
             part[:] = normal_quantile(self._words(len(part)))
         return x
 
@@ -111,7 +111,7 @@ class Key(NamedTuple):
         return Random(*self)
 
 
-def child(seed: int, number: int) -> int:
+def child_seed(seed: int, number: int) -> int:
     """Return the seed of one of many that have a seed in common."""
     return int(np.random.SeedSequence((seed, number)).generate_state(1, np.uint64)[0])
 

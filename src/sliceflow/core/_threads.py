@@ -16,12 +16,12 @@ import torch
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_here = threading.local()
+_thread = threading.local()
 
 
 def parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     """Return the results of the work on all items; called by such work itself, one by one."""
-    if getattr(_here, "is_worker", False):
+    if getattr(_thread, "is_worker", False):
         return [work(item) for item in items]
     inference = torch.is_inference_mode_enabled()  # it holds for one thread: pass it on
 
@@ -33,11 +33,11 @@ def parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
     return results(workers.submit(one, item) for item in items)
 
 
-def results(begun: Iterable[Future[Result]]) -> list[Result]:
+def results(submitted: Iterable[Future[Result]]) -> list[Result]:
     """Return the results of work that begins as it is asked for; if some fails, no more begins."""
     futures: list[Future[Result]] = []
     try:
-        for future in begun:
+        for future in submitted:
             futures.append(future)
         wait(futures, return_when=FIRST_EXCEPTION)
     finally:  # also if we are interrupted
@@ -47,19 +47,19 @@ def results(begun: Iterable[Future[Result]]) -> list[Result]:
     return [future.result() for future in futures]
 
 
-def shares(n: int) -> list[slice]:
+def thread_slices(n: int) -> list[slice]:
     """Cut ``range(n)`` into one slice for each thread; if called by such work, into one."""
-    parts = 1 if getattr(_here, "is_worker", False) else min(n, torch.get_num_threads())
+    parts = 1 if getattr(_thread, "is_worker", False) else min(n, torch.get_num_threads())
     return [slice(i * n // parts, (i + 1) * n // parts) for i in range(parts)]
 
 
-def shared_out(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+def parallel_by_slice(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """Return the results of short work on many items: each thread is given its share at once."""
-    parts = parallel(lambda share: [work(item) for item in items[share]], shares(len(items)))
+    parts = parallel(lambda share: [work(item) for item in items[share]], thread_slices(len(items)))
     return [result for part in parts for result in part]
 
 
-def alone(work: Callable[[], Result]) -> Result:
+def single_threaded(work: Callable[[], Result]) -> Result:
     """Return the result of work that uses one thread, and so gives the same bits for any number."""
     return parallel(lambda _: work(), [None])[0]
 
@@ -87,6 +87,6 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
 
 
 def _keep_to_one_thread() -> None:
-    _here.is_worker = True
+    _thread.is_worker = True
     torch.get_num_threads()  # or PyTorch would set this thread up later, and forget the next line
     torch.set_num_threads(1)

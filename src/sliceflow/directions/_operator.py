@@ -19,7 +19,7 @@ from torch import Tensor
 
 from sliceflow.core._random import Random
 
-BLOCK = 64
+BLOCK_DIRECTIONS = 64
 """Directions in one matrix product."""
 
 PANEL = 128
@@ -183,9 +183,9 @@ class Projection:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def blocks(self, h: int = BLOCK) -> Iterator[Rows]:
-        """Cut A into blocks of `BLOCK` directions, whatever h is: always the same products."""
-        return (self.rows[block] for block in slices(len(self), BLOCK))
+    def blocks(self, h: int = BLOCK_DIRECTIONS) -> Iterator[Rows]:
+        """Cut A into blocks of `BLOCK_DIRECTIONS` rows, whatever h is: always the same products."""
+        return (self.rows[block] for block in slices(len(self), BLOCK_DIRECTIONS))
 
     def project(self, u: Tensor) -> Tensor:
         """Return z = A u: particles (D, M) to their values along each direction (H, M)."""
@@ -194,6 +194,6 @@ class Projection:
     def lift(self, v: Tensor) -> Tensor:
         """Return Aᵀ v: displacements along each direction (H, M) to particles (D, M)."""
         u = v.new_zeros(self.rows.dimension, v.shape[1])
-        for block in slices(len(self), BLOCK):
+        for block in slices(len(self), BLOCK_DIRECTIONS):
             self.rows[block].lift(v[block], onto=u)
         return u

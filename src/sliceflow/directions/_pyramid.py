@@ -11,7 +11,7 @@ from typing import Protocol, Self
 import torch
 from torch import Tensor
 
-from sliceflow.core._threads import alone
+from sliceflow.core._threads import single_threaded
 
 
 def lanczos(n: int, k: int, lobes: int = 5) -> Tensor:
@@ -28,7 +28,7 @@ def lanczos(n: int, k: int, lobes: int = 5) -> Tensor:
 
 def orthonormal(n: int, k: int) -> Tensor:
     """Return the orthonormal basis nearest to the Lanczos matrix (Löwdin's), with shape (n, k)."""
-    u, _, vt = alone(lambda: torch.linalg.svd(lanczos(n, k), full_matrices=False))
+    u, _, vt = single_threaded(lambda: torch.linalg.svd(lanczos(n, k), full_matrices=False))
     basis: Tensor = u @ vt
     return basis
 

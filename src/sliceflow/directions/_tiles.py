@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from sliceflow.core._random import Random
-from sliceflow.core._threads import alone
+from sliceflow.core._threads import single_threaded
 from sliceflow.directions._operator import DenseRows, Operator, Projection, matmul, slices
 from sliceflow.directions._sphere import uniform
 
@@ -30,7 +30,7 @@ class Basis(Protocol):
 def rotations(rng: Random, n: int, p: int) -> Tensor:
     """Draw n orthogonal matrices, (n, p, p), uniformly: Gaussian columns, made orthonormal."""
     g = torch.from_numpy(rng.normal((n, p, p), np.float64))
-    q, r = alone(lambda: torch.linalg.qr(g))
+    q, r = single_threaded(lambda: torch.linalg.qr(g))
     bases: Tensor = q * r.diagonal(dim1=1, dim2=2).sign()[:, None]
     return bases
 
@@ -96,7 +96,7 @@ def spectral_axes(z: Tensor, shape: tuple[int, ...], patch: int | None) -> Tenso
         axes: Tensor = torch.linalg.eigh(square / n - mean.outer(mean)).eigenvectors.T
         return axes.flip(0)
 
-    return alone(eigenvectors).cpu()
+    return single_threaded(eigenvectors).cpu()
 
 
 def _patches(x: Tensor, a: int, b: int) -> Iterator[Tensor]:
@@ -198,7 +198,7 @@ class TileBlock:
         return z.flatten(0, 1)
 
     def lift(self, v: Tensor, onto: Tensor, weight: float = 1.0) -> None:
-        """Add Aᵀ v, times the weight, to ``onto``: to x alone."""
+        """Add Aᵀ v, times the weight, to ``onto``: to x only."""
         theta_x, _ = self._parts
         move = matmul(theta_x.T, self._batch(v))
         rows = move.view(self.cells.numel(), onto.shape[1])

@@ -31,7 +31,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 Shards = dict[str, Tensor]
 """Particles by the number of their shard."""
 
-KEPT = 2
+KEPT_CHECKPOINTS = 2
 """Checkpoints that are kept: the last one, and the one before in case the last is damaged."""
 
 
@@ -63,7 +63,7 @@ class Checkpoints:
         self._folder.mkdir(parents=True, exist_ok=True)
         for unfinished in self._folder.glob("checkpoint-*.part"):
             unfinished.unlink(missing_ok=True)
-        self._last, self._asked_by = monotonic(), 0
+        self._last, self._signal = monotonic(), 0
 
     def latest(self) -> State:
         """Return the last state that all processes can read or, if there is none, the start."""
@@ -87,20 +87,20 @@ class Checkpoints:
     def __call__(self, state: State) -> None:
         """Save the state if it is time or if a process is asked to end, which all then do."""
         has_waited = monotonic() - self._last >= self._seconds
-        asked_by, is_time = self._group.all_max(self._asked_by, has_waited)
-        if asked_by or is_time:
+        signalled, is_time = self._group.all_max(self._signal, has_waited)
+        if signalled or is_time:
             self.save(state)
-        if asked_by == signal.SIGINT:
+        if signalled == signal.SIGINT:
             raise KeyboardInterrupt("the state is saved")
-        if asked_by:
-            raise SystemExit(128 + asked_by)
+        if signalled:
+            raise SystemExit(128 + signalled)
 
     def save(self, state: State) -> None:
         """Write a checkpoint and let go of old ones. If there is no room, warn and go on."""
         step, is_first = self._flow.steps_done(state), self._group.rank == 0
         (failed,) = self._group.all_max(not is_first and not self._write(step, state))
         if is_first and not failed and self._write(step, state):
-            self._let_go_of_others(step)
+            self._delete_others(step)
         self._last = monotonic()
 
     def _write(self, step: int, state: State) -> bool:
@@ -114,11 +114,11 @@ class Checkpoints:
             return False
         return True
 
-    def _let_go_of_others(self, last: int) -> None:
+    def _delete_others(self, last: int) -> None:
         """Keep the last one and the one before it. What is ahead of it could not be used."""
         steps = self._steps()
         number = steps.index(last)
-        for step in {*steps} - {*steps[number : number + KEPT]}:
+        for step in {*steps} - {*steps[number : number + KEPT_CHECKPOINTS]}:
             for path in self._folder.glob(self._path(step, "*").name):
                 path.unlink(missing_ok=True)
 
@@ -212,7 +212,7 @@ class Checkpoints:
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             heard = [s for s in SIGNALS if signal.getsignal(s) is not signal.SIG_IGN]
-            self._handlers = {s: signal.signal(s, self._ask_to_end) for s in heard}
+            self._handlers = {s: signal.signal(s, self._note_signal) for s in heard}
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -220,8 +220,8 @@ class Checkpoints:
             for number, handler in self._handlers.items():
                 signal.signal(number, handler)
 
-    def _ask_to_end(self, number: int, frame: FrameType | None) -> None:
+    def _note_signal(self, number: int, frame: FrameType | None) -> None:
         """Note it; if it is asked again, end at once."""
-        if self._asked_by == number == signal.SIGINT:
+        if self._signal == number == signal.SIGINT:
             raise KeyboardInterrupt
-        self._asked_by = number
+        self._signal = number

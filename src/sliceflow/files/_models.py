@@ -30,7 +30,7 @@ from sliceflow.codec._support import Support
 from sliceflow.core._random import NumPyRandom, Random
 from sliceflow.core._reading import FileError
 from sliceflow.core._validation import (
-    MOST_SEED,
+    MAX_SEED,
     check_flag,
     check_integer,
     check_number,
@@ -93,13 +93,13 @@ LIBRARIES = ("sliceflow", "numpy", "torch")
 MAPS = ("knots", "low", "high")
 """The tensors of a `PackedMap`."""
 
-FEWEST = 4
+MIN_KNOTS = 4
 """Knots of a map: at least the means of two parts, and both extremes."""
 
 FLOATS = (torch.bfloat16, torch.float16, torch.float32, torch.float64)
-INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64)
+SIGNED = (torch.int8, torch.int16, torch.int32, torch.int64)
 UNSIGNED = (torch.uint8, torch.uint16, torch.uint32, torch.uint64)
-DTYPES = {str(dtype): dtype for dtype in (torch.bool, *INTEGERS, *UNSIGNED, *FLOATS)}
+DTYPES = {str(dtype): dtype for dtype in (torch.bool, *SIGNED, *UNSIGNED, *FLOATS)}
 """What data, and so samples, may be."""
 
 
@@ -214,8 +214,8 @@ def read_record(
 def _check_maps(knots: Tensor, low: Tensor, high: Tensor, axes: Tensor | None = None) -> None:
     """Refuse what no step leaves: compiled code would read beyond maps of too few knots."""
     x = knots[:, 0]
-    if x.shape[-1] < FEWEST or (x[..., 1:] < x[..., :-1]).any() or (low > high).any():
-        raise FileError(f"its maps have fewer than {FEWEST} knots, or knots that do not ascend")
+    if x.shape[-1] < MIN_KNOTS or (x[..., 1:] < x[..., :-1]).any() or (low > high).any():
+        raise FileError(f"its maps have fewer than {MIN_KNOTS} knots, or knots that do not ascend")
     if axes is not None and ((axes.norm(dim=1) - 1).abs() > 1e-6).any():
         raise FileError("its axes are not of length one")
 
@@ -234,7 +234,7 @@ def _spec(archive: Archive) -> Spec:
         tuple(_stage(row, shape) for row in config["schedule"]),
         _condition(archive, config["condition"], shape),
         _engine(config["engine"]),
-        check_integer("seed", config["seed"], 0, MOST_SEED),
+        check_integer("seed", config["seed"], 0, MAX_SEED),
         _random(config["random"]),
     )
 

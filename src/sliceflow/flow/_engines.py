@@ -11,7 +11,7 @@ from typing import Protocol
 from torch import Tensor
 
 from sliceflow.codec._conditions import Condition
-from sliceflow.core._threads import parallel, shares
+from sliceflow.core._threads import parallel, thread_slices
 from sliceflow.core._validation import (
     check_flag,
     check_integer,
@@ -19,7 +19,7 @@ from sliceflow.core._validation import (
     check_optional_integer,
 )
 from sliceflow.directions import (
-    BLOCK,
+    BLOCK_DIRECTIONS,
     AnyOf,
     Bands,
     Basis,
@@ -37,7 +37,7 @@ from sliceflow.flow._targets import DrawRows
 from sliceflow.flow.schedules import Band, Stage
 from sliceflow.transport import (
     CELLS,
-    MOST_CELLS,
+    MAX_CELLS,
     HistogramMap,
     KnotMap,
     SortedMap,
@@ -125,7 +125,7 @@ class Exact:
         check_integer("n_directions", self.n_directions, 1)
         check_integer("memory", self.memory, 1)
         if self.step_size is not None:
-            check_number("step_size", self.step_size, positive=True, most=MAX_STEP_SIZE)
+            check_number("step_size", self.step_size, positive=True, maximum=MAX_STEP_SIZE)
         check_number("entropy", self.entropy, positive=False)
         check_flag("fixed_directions", self.fixed_directions)
         check_optional_integer("n_cdf", self.n_cdf, 2)
@@ -184,8 +184,8 @@ def chunk_size(memory: int, m: int, n: int) -> int:
     (the sorted copy) and about 60 more of a particle (the sorted copy, two indices and what stands
     there, the rank in float64); counted here with what the allocator was seen to keep.
     """
-    block = 4 * BLOCK * (m + n)
-    return min(max(1, (memory - block) // (125 * m + 16 * n)), BLOCK)
+    block = 4 * BLOCK_DIRECTIONS * (m + n)
+    return min(max(1, (memory - block) // (125 * m + 16 * n)), BLOCK_DIRECTIONS)
 
 
 @dataclass(frozen=True)
@@ -210,8 +210,8 @@ class Fast:
     n_cdf = None
 
     def __post_init__(self) -> None:
-        check_integer("cells", self.cells, 8, MOST_CELLS)
-        check_number("step_size", self.step_size, positive=True, most=2)
+        check_integer("cells", self.cells, 8, MAX_CELLS)
+        check_number("step_size", self.step_size, positive=True, maximum=2)
 
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
         """Return the level in orthonormal coordinates."""
@@ -265,7 +265,7 @@ class Fast:
             T.move(z[rows])
             return None if knots is None else KnotMap.of(T, knots)
 
-        maps = parallel(displace, shares(len(z)))
+        maps = parallel(displace, thread_slices(len(z)))
         return KnotMap.joined([T for T in maps if T is not None])
 
 

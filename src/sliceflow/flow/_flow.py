@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from sliceflow.core._distributed import Group, Merge, SingleProcess
-from sliceflow.core._random import Draw, Key, Random, child
+from sliceflow.core._random import Draw, Key, Random, child_seed
 from sliceflow.directions import Block
 from sliceflow.directions._pyramid import Level
 from sliceflow.flow._engines import Engine
@@ -109,7 +109,7 @@ class Flow(BaseFlow):
         """The seed of each shard of this process."""
         if self.group.shards == 1:
             return [self.spec.seed]
-        return [child(self.spec.seed, number) for number in self.group.own]
+        return [child_seed(self.spec.seed, number) for number in self.group.own]
 
     @cached_property
     def sampler(self) -> Sampler:

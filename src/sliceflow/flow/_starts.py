@@ -8,17 +8,17 @@ from torch import Tensor
 
 from sliceflow.codec._conditions import Condition
 from sliceflow.core._random import Random
-from sliceflow.core._threads import alone
+from sliceflow.core._threads import single_threaded
 from sliceflow.directions._operator import matmul, slices
 from sliceflow.flow._targets import DrawRows
 
-ROWS = 20_000
+GAUSSIAN_ROWS = 20_000
 """Rows of data from which a mean and a covariance are estimated."""
 
 MIN_ROWS = 30
 """A class with no more different rows than this has no covariance of its own."""
 
-PRODUCT = 256
+PRODUCT_COLUMNS = 256
 """Columns of a matrix product: always the same number, since bits might change with its shape."""
 
 
@@ -68,7 +68,7 @@ class Gaussian:
 
     def sampler(self, draw: DrawRows, condition: Condition, d: int, rng: Random) -> Sampler:
         """Return p₀(x | y) for x of d coordinates."""
-        z = draw(ROWS)
+        z = draw(GAUSSIAN_ROWS)
         group = condition.groups(z)
         parts = [_distinct(z[:d, group == g]) for g in range(condition.n_groups)]
         whole = _distinct(z[:d]) if min(len(share) for _, share in parts) <= MIN_ROWS else parts[0]
@@ -93,16 +93,16 @@ class GaussianSampler:
         x = torch.empty_like(z[: self.means.shape[1]])
         for g, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
             members = (group == g).nonzero().squeeze(1)
-            for some in slices(len(members), PRODUCT):
+            for some in slices(len(members), PRODUCT_COLUMNS):
                 columns = members[some]
                 x[:, columns] = mean.to(x) + _product(factor.to(x), noise[:, columns])
         return x
 
 
 def _product(factor: Tensor, x: Tensor) -> Tensor:
-    """Return L x for at most `PRODUCT` columns x, by a product of `PRODUCT` columns."""
+    """Return L x for at most `PRODUCT_COLUMNS` columns x, padded to exactly that many."""
     n = x.shape[1]
-    return matmul(factor, torch.nn.functional.pad(x, (0, PRODUCT - n)))[:, :n]
+    return matmul(factor, torch.nn.functional.pad(x, (0, PRODUCT_COLUMNS - n)))[:, :n]
 
 
 def _distinct(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -118,9 +118,9 @@ def _mean_and_factor(x: Tensor, share: Tensor, rng: Random) -> tuple[Tensor, Ten
     if x.shape[1] < len(x):
         # A root already. Rotated, it reveals no more of the data than the covariance does.
         noise = rng.particles(weighted.new_empty(x.shape[1], x.shape[1]))
-        return mean, matmul(weighted, alone(lambda: torch.linalg.qr(noise).Q))
+        return mean, matmul(weighted, single_threaded(lambda: torch.linalg.qr(noise).Q))
     weighted = weighted.double()
     covariance = matmul(weighted, weighted.T)
     # A coordinate that never changes, or follows others, makes the matrix singular: add a little.
     covariance.diagonal().add_(1e-6 * covariance.diagonal().mean() + torch.finfo(x.dtype).tiny)
-    return mean, alone(lambda: torch.linalg.cholesky(covariance)).to(x)
+    return mean, single_threaded(lambda: torch.linalg.cholesky(covariance)).to(x)

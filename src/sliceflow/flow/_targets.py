@@ -107,11 +107,11 @@ class ArrayTarget:
         apart = 64 + rng.integer(64)
         line = (rng.uniform(columns + rows * apart) - 0.5).astype(np.float32) / 128
         noise = torch.from_numpy(line).to(z).as_strided((rows, columns), (apart, 1))
-        torch.add(z[:rows], noise, out=self._room[:rows])
-        return self._room
+        torch.add(z[:rows], noise, out=self._buffer[:rows])
+        return self._buffer
 
     @cached_property
-    def _room(self) -> Tensor:
+    def _buffer(self) -> Tensor:
         """Where batches are, one after the other, with what is alike in all of them.
 
         Memory of each step's own would be asked of the system, and given back, again and again:

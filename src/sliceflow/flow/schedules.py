@@ -82,13 +82,13 @@ TABLE = {"quick": 40, "standard": 100, "best": 400}
 
 PRESETS = tuple(GREY)
 
-MOST_PIXELS, MOST_COLUMNS = 300, 1000
+MAX_BASIS_PIXELS, MAX_BASIS_COLUMNS = 300, 1000
 """Values that one basis may turn, in images and in tables: drawing it takes their cube."""
 
-WHOLE, COLUMNS = 7, 256
+PATCH_SIDE, PATCH_COLUMNS = 7, 256
 """The patch of a level or table that is larger: its side, or how many columns it has."""
 
-COARSE, FINE, LAST = (7, 5, 3), (5, 3), (5, 4, 3, 2)
+COARSE_PATCHES, FINE_PATCHES, LAST_PATCHES = (7, 5, 3), (5, 3), (5, 4, 3, 2)
 """Sides of patches, from large to small: what one leaves at its borders is mended by the next."""
 
 
@@ -96,7 +96,7 @@ def by_name(preset: str, shape: tuple[int, ...]) -> tuple[Stage, ...]:
     """Return the schedule of a preset for a table (d,) or for images (C, h, w)."""
     if len(shape) == 3:
         return pyramid(shape, preset)
-    return (Stage(TABLE[preset], patch=COLUMNS if shape[0] > MOST_COLUMNS else None),)
+    return (Stage(TABLE[preset], patch=PATCH_COLUMNS if shape[0] > MAX_BASIS_COLUMNS else None),)
 
 
 def scaled(schedule: tuple[Stage, ...], effort: float) -> tuple[Stage, ...]:
@@ -114,19 +114,21 @@ def pyramid(shape: tuple[int, ...], preset: str | Preset = "standard") -> tuple[
     is_grey, n = shape[0] == 1, min(shape[1:])
     steps = preset if isinstance(preset, Preset) else (GREY if is_grey else COLOUR)[preset]
     coarse, fine = (None, (1, None)) if is_grey else ((1, 3, None), 1)
-    levels = _levels(n)
+    coarse_levels = [k for k in _levels(n) if k <= n / 2]
+    fine_levels = [k for k in _levels(n) if k > n / 2]
     return (
-        *(Stage(steps.whole, k, _whole(shape, k), coarse) for k in range(1, min(n, 7) + 1)),
-        *(Stage(steps.coarse, k, s, band=coarse) for k in levels if k <= n / 2 for s in COARSE),
-        *(Stage(steps.fine, k, s, band=fine) for k in levels if k > n / 2 for s in FINE),
-        *(Stage(steps.fine, n, s, band=fine) for s in LAST if n > 7),
+        *(Stage(steps.whole, k, _small_patch(shape, k), coarse) for k in range(1, min(n, 7) + 1)),
+        *(Stage(steps.coarse, k, s, band=coarse) for k in coarse_levels for s in COARSE_PATCHES),
+        *(Stage(steps.fine, k, s, band=fine) for k in fine_levels for s in FINE_PATCHES),
+        *(Stage(steps.fine, n, s, band=fine) for s in LAST_PATCHES if n > 7),
     )
 
 
-def _whole(shape: tuple[int, ...], k: int) -> int | None:
+def _small_patch(shape: tuple[int, ...], k: int) -> int | None:
     """Return the patch of a small level: all of it, unless the image is long and narrow."""
     channels, height, width = shape
-    return None if math.prod(level_shape((channels, height, width), k)) <= MOST_PIXELS else WHOLE
+    n_pixels = math.prod(level_shape((channels, height, width), k))
+    return None if n_pixels <= MAX_BASIS_PIXELS else PATCH_SIDE
 
 
 def _levels(n: int) -> list[int]:

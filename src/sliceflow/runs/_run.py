@@ -40,10 +40,10 @@ from sliceflow.viz import draw, grid, named_rows, save_film, save_picture
 N_SAMPLES, N_FOLLOWED = 100, 25
 """Number of samples in the final picture, and of particles in the picture of each stage."""
 
-LINES = 20
+METRIC_LINES = 20
 """Lines of metrics for a schedule with a single stage."""
 
-MEASURED = ("step", "seconds", "distance", "floor")
+METRIC_NAMES = ("step", "seconds", "distance", "floor")
 """Numbers that every line of metrics has."""
 
 MAX_METRICS = 2**24
@@ -181,7 +181,7 @@ def _parsed(line: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     is_complete = isinstance(entry, dict) and all(
-        isinstance(entry.get(name), int | float) for name in MEASURED
+        isinstance(entry.get(name), int | float) for name in METRIC_NAMES
     )
     return entry if is_complete else None
 
@@ -276,7 +276,7 @@ class RunLogger:
         """Whether a stage ends or, if there is only one, a twentieth of it."""
         if state.step == 0 or len(self.plan.spec.schedule) > 1:
             return state.step == 0
-        return state.step % max(1, self.plan.spec.schedule[0].steps // LINES) == 0
+        return state.step % max(1, self.plan.spec.schedule[0].steps // METRIC_LINES) == 0
 
     def distance(self, state: State) -> float:
         """Return the sliced distance of particles of this process to as many rows of data."""

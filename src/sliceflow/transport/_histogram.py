@@ -36,10 +36,10 @@ from sliceflow.transport._kernels import (
 CELLS = 512
 """The default number of cells B of a direction."""
 
-BUCKET = 8
+CELLS_PER_BUCKET = 8
 """Cells in a bucket, on average."""
 
-MOST_CELLS = 2**14
+MAX_CELLS = 2**14
 """The most cells. Where a value lies among them, and where in its cell, must fit in 31 bits."""
 
 STRIDE = 31
@@ -143,14 +143,14 @@ def extremes(z: Tensor) -> Tensor:
 
 
 def count_buckets(values: Values, low: Tensor, high: Tensor, b: int) -> Tensor:
-    """Count one value in `STRIDE` of each part on b/`BUCKET` equal buckets, with shape (H, G)."""
+    """Count every `STRIDE`-th value of each part on equal buckets: (H, G)."""
     z = values.z
     if is_compiled(z):
-        counts = torch.zeros(len(z), b // BUCKET, dtype=torch.int32)
+        counts = torch.zeros(len(z), b // CELLS_PER_BUCKET, dtype=torch.int32)
         widths, bounds = np.array(values.widths), (low.numpy(), high.numpy())
         count_buckets_of_rows(z.numpy(), widths, STRIDE, *bounds, counts.numpy())
         return counts
-    one_cell_each = torch.arange(b // BUCKET, device=z.device) + (1 << 16)
+    one_cell_each = torch.arange(b // CELLS_PER_BUCKET, device=z.device) + (1 << 16)
     buckets = Grid(low, high, one_cell_each.to(torch.int32).repeat(len(z), 1))
     some = torch.cat([part[:, ::STRIDE] for part in values.parts()], dim=1)
     return count_cells(some, buckets)
@@ -246,7 +246,8 @@ class Counted:
         if not is_compiled(z):
             (counted,) = cls.merged([values], b, _keep)
             return counted
-        slots, counts = (torch.empty(len(z), n, dtype=torch.int32) for n in (b // BUCKET, b))
+        sizes = b // CELLS_PER_BUCKET, b
+        slots, counts = (torch.empty(len(z), n, dtype=torch.int32) for n in sizes)
         low, high = z.new_empty(2, len(z))
         counted = cls(Grid(low, high, slots), counts)
         count_rows(z.numpy(), np.array(values.widths), STRIDE, *counted.arrays())

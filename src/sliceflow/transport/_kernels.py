@@ -8,13 +8,13 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-PAD = 16
+COUNTER_PADDING = 16
 """Cells between counters: addresses whose last bits agree wait for one another."""
 
-CHUNK = 1024
+CHUNK_VALUES = 1024
 """Values located at a time: their positions stay in the fastest cache."""
 
-SETTINGS = {"nogil": True, "error_model": "numpy"}
+NUMBA_OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
 def kernel(function):
@@ -23,9 +23,9 @@ def kernel(function):
     There is none if neither the package nor the user's home can be written to.
     """
     try:
-        return njit(function, cache=True, **SETTINGS)
+        return njit(function, cache=True, **NUMBA_OPTIONS)
     except RuntimeError:
-        return njit(function, **SETTINGS)
+        return njit(function, **NUMBA_OPTIONS)
 
 
 def _tables_scope(builder):
@@ -164,8 +164,8 @@ def add_counts(where, counts):
 def count_cells(z, low, scale, slots, counts, where, four):
     """Write how many values are in each cell; ``where`` and ``four`` are scratch."""
     four[:] = 0
-    for start in range(0, len(z), CHUNK):
-        chunk = z[start : start + CHUNK]
+    for start in range(0, len(z), CHUNK_VALUES):
+        chunk = z[start : start + CHUNK_VALUES]
         positions(chunk, low, scale, slots, where)
         add_counts(where[: len(chunk)], four)
     for c in range(len(counts)):
@@ -245,7 +245,7 @@ def scale_of(low, high, buckets):
 @kernel
 def scratch(b):
     """Return what `count_cells` works with."""
-    return np.empty(CHUNK, np.int32), np.empty((4, b + PAD), np.int32)
+    return np.empty(CHUNK_VALUES, np.int32), np.empty((4, b + COUNTER_PADDING), np.int32)
 
 
 @kernel
@@ -306,11 +306,11 @@ def make_tables(p, q, start, rise, ratio, nudge):
 @kernel
 def displace_rows(z, low, high, slots, start, rise):
     """Replace each value by its displacement T(z) − z, row by row."""
-    where = np.empty(CHUNK, np.int32)
+    where = np.empty(CHUNK_VALUES, np.int32)
     for i in range(len(z)):
         scale = scale_of(low[i], high[i], slots.shape[1])
-        for begin in range(0, z.shape[1], CHUNK):
-            chunk = z[i, begin : begin + CHUNK]
+        for begin in range(0, z.shape[1], CHUNK_VALUES):
+            chunk = z[i, begin : begin + CHUNK_VALUES]
             positions(chunk, low[i], scale, slots[i], where)
             displace(chunk, where, start[i], rise[i])
 
@@ -376,8 +376,8 @@ def interpolate_row(z, x, move_by, where, slope):
         width = max(x[k + 1] - x[k], np.float32(1e-30))
         rise = (move_by[k + 1] - move_by[k]) / width
         slope[k] = rise if np.isfinite(rise) else np.float32(0)  # a jump has no slope
-    for begin in range(0, len(z), CHUNK):
-        chunk = z[begin : begin + CHUNK]
+    for begin in range(0, len(z), CHUNK_VALUES):
+        chunk = z[begin : begin + CHUNK_VALUES]
         locate(chunk, x, where)
         interpolate(chunk, where, x, move_by, slope)
 
@@ -385,7 +385,7 @@ def interpolate_row(z, x, move_by, where, slope):
 @kernel
 def interpolate_rows(z, x, move_by):
     """Displace values by maps with these knots; see `knots.KnotMap`."""
-    where, slope = np.empty(CHUNK, np.int32), np.empty(x.shape[1] - 1, np.float32)
+    where, slope = np.empty(CHUNK_VALUES, np.int32), np.empty(x.shape[1] - 1, np.float32)
     for i in range(len(z)):
         interpolate_row(z[i], x[i], move_by[i], where, slope)
 
@@ -401,7 +401,7 @@ def unpack(integers, low, high, half, values):
 @kernel
 def interpolate_packed_rows(z, knots, low, high, half):
     """Displace values by maps whose knots, (2, H, K), are integers."""
-    where, slope = np.empty(CHUNK, np.int32), np.empty(knots.shape[2] - 1, np.float32)
+    where, slope = np.empty(CHUNK_VALUES, np.int32), np.empty(knots.shape[2] - 1, np.float32)
     x, move_by = np.empty(knots.shape[2], np.float32), np.empty(knots.shape[2], np.float32)
     for i in range(len(z)):
         unpack(knots[0, i], low[0, i, 0], high[0, i, 0], half, x)

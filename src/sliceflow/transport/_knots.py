@@ -21,7 +21,7 @@ KNOTS = 64
 """Parts of p, and of q, whose means are knots, if there are enough values."""
 
 
-FEW = 12
+MIN_VALUES_PER_PART = 12
 """Values in a part, at least: the mean of fewer is chance, and that adds up step by step."""
 
 
@@ -30,12 +30,12 @@ def part_ends(parts: int, n: int) -> Tensor:
     """Return the shares of n values at which parts begin and end: as many, or as n allows.
 
     Parts are smaller towards both ends, since a heavy tail has much of the variance in few values,
-    but none has less than `FEW` of them.
+    but none has less than `MIN_VALUES_PER_PART` of them.
     """
-    parts = max(2, min(parts, n // FEW))
+    parts = max(2, min(parts, n // MIN_VALUES_PER_PART))
     # by NumPy: if two threads ask PyTorch for its first sines at once, last bits may differ
     shares = np.diff(np.sin(np.linspace(0, math.pi / 2, parts + 1)) ** 2)
-    least = min(FEW / n, 1 / parts)
+    least = min(MIN_VALUES_PER_PART / n, 1 / parts)
     for j in range(parts // 2 + 1):  # so many at either end have the least
         middle = shares[j : parts - j]
         middle = middle * (1 - 2 * j * least) / middle.sum()
@@ -104,7 +104,7 @@ class KnotMap:
         z.copy_(self.move_by.gather(1, i) + along + (inside - z))
 
 
-INTEGERS = {16: torch.int16, 32: torch.int32}
+INTEGER_TYPES = {16: torch.int16, 32: torch.int32}
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ class PackedMap:
         low, high = values.aminmax(dim=2, keepdim=True)
         share = (values - low) / (high - low).clamp(min=1e-30)
         integers = (share * (2**bits - 1)).round() - 2 ** (bits - 1)
-        return cls(integers.to(INTEGERS[bits]), low.float(), high.float())
+        return cls(integers.to(INTEGER_TYPES[bits]), low.float(), high.float())
 
     @classmethod
     def joined(cls, maps: list[Self]) -> Self | None:
