@@ -43,7 +43,7 @@ def quantile(z: Tensor, a: Tensor) -> Tensor:
     position = a * n
     index = position.long().clamp_(max=n - 1)
     low, high = z.gather(-1, index), z.gather(-1, (index + 1).clamp_(max=n - 1))
-    # Rounding may carry the last step past its end: the minimum keeps the map monotone.
+    # Rounding may exceed ``high``: the minimum keeps the map monotone.
     return torch.minimum(low + (position - index).to(z.dtype) * (high - low), high)
 
 
