@@ -127,7 +127,7 @@ def check_finite(values: Tensor, name: str) -> None:
 
 
 def are_labels(y: Any, y_type: str | None = None) -> bool:
-    """Return whether y is labels; otherwise it is numbers. This is the only place that decides.
+    """Return whether y is labels; otherwise it is numbers. Only this function decides that.
 
     Strings and booleans are labels. One column of integers is labels if it has at most
     `MAX_LABELS` different ones, each occurring twice on average. Everything else is numbers.
@@ -254,8 +254,8 @@ def _half(name: str, shape: tuple[int, ...]) -> np.ndarray:
     mask = np.zeros(shape, dtype=bool)
     axis, first = (1 if name in ("top", "bottom") else 2), name in ("left", "top")
     middle = shape[axis] // 2
-    lines = np.arange(middle) if first else np.arange(middle, shape[axis])
-    mask[(slice(None),) * axis + (lines,)] = True
+    half = slice(None, middle) if first else slice(middle, None)
+    mask[(slice(None),) * axis + (half,)] = True
     return mask
 
 
@@ -266,7 +266,7 @@ def check_given_labels(y: Any, n: int, classes: np.ndarray) -> Tensor:
     y = _one_column(_array(y))
     distinct, places = np.unique(y, return_inverse=True)
     known = {label: number for number, label in enumerate(classes.tolist())}
-    # Compared as Python does: to NumPy, 10 and "10" are equal, and 2**60 + 1 becomes a float.
+    # Compared by Python, not NumPy: there, 10 and "10" are equal, and 2**60 + 1 becomes a float.
     numbers = np.array([known.get(label, -1) for label in distinct.tolist()], dtype=int)
     if (numbers < 0).any():
         are_numbers = y.dtype.kind in "iuf" and classes.dtype.kind in "iuf"
@@ -306,7 +306,7 @@ def check_given_rows(y: Any, n: int, mask: Tensor, names: Sequence[str] = ()) ->
         )
     y = _as_frame(y)
     if _is_frame(y) and names:
-        y = _placed(y, mask, names)
+        y = _rows_of_frame(y, mask, names)
     values = check_numbers(y, "y")
     rows = _one_or_each(values.cpu().double().numpy(), n, tuple(mask.shape))
     particles = torch.from_numpy(rows.reshape(n, -1).T.copy())
@@ -324,8 +324,8 @@ def check_given_bytes(particles: Tensor, mask: Tensor) -> None:
 def column_names(frame: Any) -> tuple[str, ...]:
     """Return the names of the columns of a data frame or series, if they are strings."""
     names = tuple(frame.columns) if _is_frame(frame) else (getattr(frame, "name", None),)
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"two columns have the name {twice[0]}: rename one of them")
+    if duplicates := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"two columns have the name {duplicates[0]}: rename one of them")
     return names if all(isinstance(name, str) for name in names) else ()
 
 
@@ -353,7 +353,7 @@ def _check_names(frame: Any, names: Sequence[str]) -> None:
         )
 
 
-def _placed(frame: Any, mask: Tensor, names: Sequence[str]) -> np.ndarray:
+def _rows_of_frame(frame: Any, mask: Tensor, names: Sequence[str]) -> np.ndarray:
     """Return rows of x with the observed columns of a data frame filled in."""
     observed = mask.flatten().nonzero().squeeze(1).tolist()
     _check_names(frame, [names[i] for i in observed])
