@@ -1,4 +1,4 @@
-"""The flow to data: maps T = F_q⁻¹ ∘ F_p, made anew for each step (Algorithms 1 and 2)."""
+"""The flow to data: maps T = F_q⁻¹ ∘ F_p, estimated anew in each step (Algorithms 1 and 2)."""
 
 import hashlib
 import math
@@ -23,7 +23,7 @@ from sliceflow.transport import PackedMap, Values
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The maps of a step, from particles to data, estimated where they are needed.
+    """The maps of a step, from particles to data, estimated block by block.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Estimate:
     subset
         The particles of each shard from which F_p is estimated; None for all.
     knots
-        How finely to record the maps, if at all.
+        The number of knots with which maps are recorded; None to record nothing.
     group
         The processes that share the work.
     """
@@ -53,7 +53,7 @@ class Estimate:
     def __call__(
         self, theta: Block, rows: slice, zs: list[Tensor], merge: Merge | None
     ) -> tuple[list[Tensor], PackedMap | None]:
-        """Return T(z) − z, with the values z of each shard along these directions, rows of A."""
+        """Return T(z) − z for the values z of each shard along directions θ, these rows of A."""
         z = Values.of(*zs, merge=merge)
         q = Values.of(*self.group.each(theta.project, self.data), merge=merge)
         p = z
@@ -75,12 +75,11 @@ class Flow(BaseFlow):
     spec
         What determines the flow besides its data.
     targets
-        The data, as particles (x, y) joined by the condition: one target for each shard of this
-        process.
+        The data, as particles joined by the condition: one target for each shard of this process.
     initial
         Where particles start: `Noise` or `Gaussian`.
     knots
-        The number of knots by which the map of each direction is recorded, if at all.
+        The number of knots with which maps are recorded; None to record nothing.
     group
         The processes that share the work.
     """
@@ -92,7 +91,7 @@ class Flow(BaseFlow):
     group: Group = SingleProcess()  # noqa: RUF009
 
     def start(self, n: int) -> State:
-        """Draw n particles from p₀(x, y) = p₀(x | y) q(y), of which this process has its shards."""
+        """Draw n particles from p₀(x, y) = p₀(x | y) q(y), and return this process's shards."""
         shards = self._draw_shards(self.targets, n, Draw.CONDITIONS)
         for z, seed in zip(shards, self.seeds, strict=True):
             self.spec.condition.set_free(z, self.sampler(Random(seed, Draw.START), z))
@@ -101,7 +100,7 @@ class Flow(BaseFlow):
 
     @property
     def _recorded(self) -> int | None:
-        """The knots that this process records: all make the same maps, the first keeps them."""
+        """The number of knots to record, on the first process; all make the same maps."""
         return self.knots if self.group.rank == 0 else None
 
     @cached_property
@@ -113,7 +112,7 @@ class Flow(BaseFlow):
 
     @cached_property
     def sampler(self) -> Sampler:
-        """The distribution of x where particles start, made from the data if need be."""
+        """The initial distribution p₀(x | y), estimated from the data if necessary."""
 
         def draw(n: int) -> Tensor:
             return self.draw_rows(self.targets, n, Draw.GAUSSIAN)
@@ -129,7 +128,7 @@ class Flow(BaseFlow):
     def _draw_shards(
         self, targets: Sequence[Target], n: int, draw: Draw, stage: int = 0
     ) -> list[Tensor]:
-        """Draw n rows of all data: those of the shards of this process."""
+        """Draw n rows of all data, and return those of this process's shards."""
         widths = self.group.widths(n)
         return [
             target.draw(Random(seed, draw, stage), m)
@@ -150,15 +149,16 @@ class Flow(BaseFlow):
         return StageContext.of(spec, number, level, axes, partial(self._estimate, level, targets))
 
     def _parts(self, level: Level, number: int) -> Sequence[Target]:
-        """Return the part of the data that all steps of a stage see, at its level if it stays.
+        """Return the part of the data that all steps of a stage see.
 
-        In many dimensions, other rows for each step would tear the particles to and fro by chance.
-        In few, particles would gather at rows that stay.
+        If the level is orthonormal, the part is in its coordinates. In many dimensions, a new part
+        in each step would push the particles back and forth at random. In few dimensions, particles
+        would gather at the rows of a fixed part.
         """
         is_last = number + 1 == len(self.spec.schedule)
         keys = self._keys(Draw.PART, (number, 0), None if is_last else (number + 1, 0))
         parts = [target.part(*asked) for target, asked in zip(self.targets, keys, strict=True)]
-        if not level.is_orthonormal:  # then each batch enters it, once its pixels are spread
+        if not level.is_orthonormal:  # then batches enter it, after noise is added to pixels
             return parts
         return self.group.each(lambda part: part.at(level), parts)
 
@@ -175,7 +175,7 @@ class Flow(BaseFlow):
         return Estimate(self.spec.engine, data, self._subset(state, us), self._recorded, self.group)
 
     def _subset(self, state: State, us: list[Tensor]) -> list[Tensor] | None:
-        """Draw the particles of each shard from which F_p is estimated; None for all of them."""
+        """Draw the particles of each shard from which F_p is estimated; None for all."""
         n_cdf, m = self.spec.engine.n_cdf, [u.shape[1] for u in us]
         if n_cdf is None or n_cdf >= sum(m):
             return None
@@ -196,7 +196,7 @@ class Flow(BaseFlow):
         ]
 
     def fingerprints(self) -> list[str]:
-        """Return a sum of data and settings for each shard: the same ones give the same bits."""
+        """Return a checksum of data and settings for each shard: equal ones give equal bits."""
         settings = f"{self.spec!r} {self.initial} {self.knots} {self.group.shards}"
         texts = (f"{target.digest()} {settings}" for target in self.targets)
         return [hashlib.sha256(text.encode()).hexdigest() for text in texts]

@@ -10,7 +10,7 @@ The weight w is η/H where directions are averaged, and 1 where they are orthono
 columns: M particles of D coordinates are a (D, M) matrix, and their values along H directions are
 (H, M), so that the values of one map lie together.
 
-`flow.Flow` makes the maps from data, `model.Model` has them from a flow that was recorded.
+`flow.Flow` estimates the maps from data. `model.Model` has the maps that a flow recorded.
 """
 
 from abc import ABC, abstractmethod
@@ -31,28 +31,27 @@ from sliceflow.transport import PackedMap
 
 @dataclass
 class Record:
-    """What cannot be drawn again: the axes of each stage, made from data, and each step's maps."""
+    """What a model needs of the data: the axes of each stage, and the maps of each step."""
 
     axes: list[Tensor | None] = field(default_factory=list)
     maps: list[PackedMap] = field(default_factory=list)
     _reserved: list[PackedMap] = field(default_factory=list, repr=False)
 
     def add(self, maps: PackedMap, steps_left: int) -> None:
-        """Keep a step's maps, in memory that is reserved for all steps left of its stage at once.
+        """Keep a step's maps, in memory that is reserved at once for all steps left of the stage.
 
-        Kept one by one, maps would lie scattered among the memory that each step takes and gives
-        back, and the gaps between them could not be used again.
+        Allocated one by one, maps would fragment the memory that each step allocates and frees.
         """
         if not self._reserved:
             self._reserved = maps.reserve(steps_left)
-        place = self._reserved.pop(0)
-        place.copy_(maps)
-        self.maps.append(place)
+        kept = self._reserved.pop(0)
+        kept.copy_(maps)
+        self.maps.append(kept)
 
 
 @dataclass
 class State:
-    """All that changes while a flow runs: save it to stop, load it to go on.
+    """All that changes while a flow runs: save it to stop, load it to resume.
 
     Parameters
     ----------
@@ -63,12 +62,12 @@ class State:
     stage, step
         The next step to do.
     coordinates
-        While a stage keeps the particles in the coordinates of its level: the shards there. Then
+        The shards in the coordinates of the stage's level, if the stage keeps them there. Then
         ``shards`` are as they were when the stage began, until it ends.
     record
-        What a model needs of the steps so far, if it is wanted.
+        What a model needs of the steps so far; None to record nothing.
 
-    A step that is interrupted has moved some tiles and not others: go on from a saved state.
+    An interrupted step has moved some tiles and not others: resume from a saved state.
     """
 
     shards: list[Tensor]
@@ -98,9 +97,9 @@ class Transport(Protocol):
     def __call__(
         self, theta: Block, rows: slice, zs: list[Tensor], merge: Merge | None
     ) -> tuple[list[Tensor], PackedMap | None]:
-        """Return T(z) − z, with the values z of each shard along these directions, rows of A.
+        """Return T(z) − z for the values z of each shard along directions θ, these rows of A.
 
-        May do so in place. Also returns the maps, if they are to be recorded. ``merge`` combines
+        May change z in place. Also returns the maps, if they are to be recorded. ``merge`` combines
         counts with those of other processes.
         """
 
@@ -112,14 +111,14 @@ class StageContext:
     Parameters
     ----------
     level
-        The level whose coordinates the directions are written in.
+        The level whose coordinates the directions refer to.
     directions
         The distribution from which each step draws its directions.
     weight
-        w.
+        The weight w.
     stays
-        Whether particles stay in the coordinates of the level from step to step. They leave it
-        after each step if it is not orthonormal, or if something is done pixel by pixel.
+        Whether particles stay in the coordinates of the level from step to step. They do not if the
+        level is not orthonormal, or if a step adds noise or masks pixels.
     transport
         Returns the maps of a step, for shards u in the coordinates of the level.
     """
@@ -148,7 +147,7 @@ class StageContext:
 
 
 class BaseFlow(ABC):
-    """Steps along directions that a spec determines."""
+    """The loop of a flow. The spec determines the directions, subclasses the maps."""
 
     spec: Spec
     group: Group = SingleProcess()
@@ -193,7 +192,7 @@ class BaseFlow(ABC):
         state.step += 1
 
     def end_stage(self, stage: StageContext, state: State) -> None:
-        """Bring particles back from the level of the stage, and go on to the next one."""
+        """Take particles back to full size, and go on to the next stage."""
         if state.coordinates is not None:
             pairs = list(zip(state.shards, state.coordinates, strict=True))
             self.group.each(lambda pair: stage.level.update(*pair), pairs)
@@ -207,9 +206,9 @@ class BaseFlow(ABC):
     def add_moves(
         self, A: Operator, T: Transport, us: list[Tensor], weight: float, onto: list[Tensor]
     ) -> PackedMap | None:
-        """Add w Aᵀ (T(A u) − A u) of each shard u to what it moves (equations 7 and 8).
+        """Add w Aᵀ (T(A u) − A u) of each shard u to ``onto`` (equations 7 and 8).
 
-        Blocks that share no coordinate are worked on in parallel, and may move u itself. Returns
+        Blocks that share no coordinate run in parallel, and then ``onto`` may be u itself. Returns
         the maps of all directions, if they are to be recorded.
         """
 
@@ -227,7 +226,7 @@ class BaseFlow(ABC):
         return PackedMap.joined([packed for packed in maps if packed is not None])
 
     def _move(self, stage: StageContext, state: State, moves: list[Tensor], eta: float) -> None:
-        """Add moves, in the coordinates of the level, to what is free; then noise."""
+        """Add moves, in the coordinates of the level, to the free coordinates; then add noise."""
         free, entropy = self.spec.condition.free, self.spec.engine.entropy
         if state.coordinates is not None:
             for u, move in zip(state.coordinates, moves, strict=True):
@@ -245,7 +244,7 @@ class BaseFlow(ABC):
 
 
 def with_rows(blocks: Iterable[Block]) -> Iterator[tuple[Block, slice]]:
-    """Yield each block with the rows of A that it is."""
+    """Yield each block with its rows of A."""
     first = 0
     for theta in blocks:
         yield theta, slice(first, first + len(theta))

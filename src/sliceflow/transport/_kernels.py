@@ -371,7 +371,7 @@ def locate(z, x, where):
     """Write the index of the last knot x at or below each value, from 0 to len(x) − 2.
 
     This is the number of inner knots at or below the value. Comparing every value with every knot
-    is vectorised, and with so few knots faster than a binary search.
+    is vectorised, and for a few dozen knots faster than a binary search.
     """
     where[: len(z)] = 0
     knots = len(x) - 2
