@@ -124,7 +124,7 @@ Sizes = dict[str, tuple[int | None, ...]]
 
 
 class Archive:
-    """A file of parts, open for reading, whose checksum is right."""
+    """A file of parts, open for reading, with a valid checksum."""
 
     def __init__(self, file: BinaryIO) -> None:
         _check_whole(file)

@@ -13,10 +13,10 @@ from sliceflow.flow.schedules import Stage
 from sliceflow.runs._plan import Plan
 
 MEASURED_STEPS, MIN_MEASURED_STEPS = 60, 4
-"""Number of measured steps, of all stages together, and of each stage at least."""
+"""Number of measured steps: of all stages together, and the minimum for each stage."""
 
 COPIES = 4
-"""Copies of the record of a stage in memory while it is saved: ours, and in safetensors."""
+"""Copies of a stage's record in memory while it is saved, including those of safetensors."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Forecast:
         return [stage.steps * n for stage, n in zip(schedule, self.recorded, strict=True)]
 
     def effort(self, schedule: tuple[Stage, ...], minutes: float, spent: float = 0) -> float:
-        """Return the factor for the steps that uses up the time; ``spent`` seconds are gone."""
+        """Return the factor for the numbers of steps that uses all time but ``spent`` seconds."""
         left = 60 * minutes - spent - self.overhead
         if left < sum(self.steps):
             minimum = math.ceil((self.overhead + spent + sum(self.steps)) / 0.6) / 100
@@ -95,14 +95,14 @@ def rehearse(plan: Plan, perform: Callable[[Plan, Callback], State], age: float 
 
     def watch(_: State) -> None:
         nonlocal start
-        if not times:  # memory of the start, such as for a covariance, is free for later steps
+        if not times:  # later steps can reuse the memory of the start, such as for a covariance
             start = peak_memory()
             reset_peak()
         times.append(perf_counter())
 
     state = perform(plan.with_schedule(short), watch)
     total = perf_counter() - started
-    # without the first step of a stage, which prepares the others, and the last, which finishes it
+    # Skip the first step of a stage, which prepares the stage, and the last, which finishes it.
     took = [b - a for i, (a, b) in enumerate(pairwise(times), start=1) if 0 < i % n < n - 1]
     steps = tuple(median(took[i : i + n - 2]) for i in range(0, len(took), n - 2))
     overhead = age + total - n * sum(steps)

@@ -1,4 +1,4 @@
-"""A run as one HTML page, which loads no other file."""
+"""The report of a run: one HTML page, which loads no other file."""
 
 import base64
 import io

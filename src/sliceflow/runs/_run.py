@@ -41,7 +41,7 @@ N_SAMPLES, N_FOLLOWED = 100, 25
 """Number of samples in the final picture, and of particles in the picture of each stage."""
 
 METRIC_LINES = 20
-"""Lines of metrics for a schedule with a single stage."""
+"""Number of lines of metrics for a schedule with a single stage."""
 
 METRIC_NAMES = ("step", "seconds", "distance", "floor")
 """Numbers that every line of metrics has."""
@@ -273,7 +273,7 @@ class RunLogger:
         self._last = now
 
     def _is_due(self, state: State) -> bool:
-        """Whether a stage ends or, if there is only one, a twentieth of it."""
+        """Return whether a stage ends or, if there is only one stage, a twentieth of it."""
         if state.step == 0 or len(self.plan.spec.schedule) > 1:
             return state.step == 0
         return state.step % max(1, self.plan.spec.schedule[0].steps // METRIC_LINES) == 0
