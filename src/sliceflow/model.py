@@ -1,4 +1,4 @@
-"""A recorded flow: new samples by its maps, without the data (the paper's offline samples)."""
+"""Recorded flows: they draw new samples without the data (the paper's offline samples)."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -31,16 +31,16 @@ from sliceflow.transport import PackedMap
 Device = str | torch.device
 
 SAMPLE_BATCH = 256
-"""Samples that are moved together, always this many: the bits of a product depend on its shape."""
+"""Number of samples moved together: always the same, since bits may depend on shapes."""
 
 CACHE_BYTES = 2**28
-"""Bytes of directions that are kept from one batch to the next: drawing them takes time."""
+"""Maximum size of the cache of directions, in bytes: drawing them for each batch takes time."""
 
 N_EXAMPLES = 80
-"""Samples in the picture of a model."""
+"""Number of samples in the picture of a model card."""
 
 MAX_BATCHES = 4
-"""Batches that a thread has in memory at a time, at most."""
+"""Maximum number of batches that a thread has in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Recorded:
     def __call__(
         self, theta: Block, rows: slice, zs: list[Tensor], merge: Merge | None
     ) -> tuple[list[Tensor], None]:
-        """Return T(z) − z, with the values z of each shard along these directions, rows of A."""
+        """Return T(z) − z for the values z of each shard along directions θ, these rows of A."""
         T = self.maps[rows].to(zs[0].device)
         for z in zs:
             T.move(z)
@@ -62,10 +62,10 @@ class Recorded:
 
 @dataclass
 class DirectionCache:
-    """Directions of the first stages, as many as there is room for.
+    """A cache of directions: those of the first steps that fit in `CACHE_BYTES`.
 
-    Those of a stage are drawn together, before it begins: drawn one by one, they would lie
-    scattered among the memory that each step takes and gives back.
+    The directions of a stage are drawn together, before it begins. Drawn one by one, they would
+    fragment the memory that each step allocates and frees.
     """
 
     bytes_left: int = CACHE_BYTES
@@ -73,7 +73,7 @@ class DirectionCache:
     lock: Lock = field(default_factory=Lock)
 
     def of(self, stage: tuple[int, torch.device], draws: Iterator[Operator]) -> list[Operator]:
-        """Return those of a stage on a device, drawn if need be: of all or of the first steps."""
+        """Return the directions of a stage on a device: of the first steps, as far as they fit."""
         with self.lock:
             if stage not in self.stages:
                 self.stages[stage] = list(takewhile(self._fits, draws))
@@ -89,21 +89,21 @@ class DirectionCache:
 
 @dataclass(frozen=True, eq=False)
 class Model(BaseFlow):
-    """A flow without its data and its particles: sample from it as often as you like.
+    """A recorded flow, which draws samples without the data.
 
-    A sample depends on the model, the seed, its number and its condition alone: the bits are the
-    same however many are drawn with it, and on any number of threads.
+    A sample depends only on the model, the seed, its number and its condition. Its bits are the
+    same for any number of samples and any number of threads.
 
     Parameters
     ----------
     spec
-        What determined the flow, besides its data.
+        What determines the flow besides its data.
     codec
-        How particles become samples: dtype, units, labels and names.
+        Converts particles to samples: dtype, units, labels and names.
     start
         The distribution p₀(x | y) where particles start.
     record
-        The axes of its stages and the maps of its steps.
+        The axes of the stages and the maps of the steps.
     """
 
     spec: Spec
@@ -122,7 +122,7 @@ class Model(BaseFlow):
 
     @property
     def bytes_of_sample(self) -> int:
-        """The least memory that a sample takes: in its batch, and joined with the others."""
+        """Minimum memory of a sample in bytes: in its batch, and in the result."""
         return 2 * math.prod(self.shape) * self.codec.x.dtype.itemsize
 
     @overload
@@ -176,13 +176,13 @@ class Model(BaseFlow):
         n : int
             The number of samples.
         y : label, columns, or row of x, or n of them
-            The condition, one for all samples or one for each. Of rows of x only the observed
-            coordinates are read (the others may be NaN), and they come back as they are. The
-            columns of a data frame are found by name. A number beyond the data counts as the
+            The condition, one for all samples or one for each. Only the observed coordinates of
+            rows of x are read (the others may be NaN), and samples have exactly these values. The
+            columns of a data frame are found by name. A number beyond the data is replaced by the
             nearest number in the data, with a warning.
         random_state : int, NumPy generator or None
-            The seed of these samples: the same one gives the same samples. By default each call
-            gives new ones.
+            The seed of these samples: the same seed gives the same samples. By default each call
+            gives new samples.
         verbose : bool
             Show progress.
         output : "numpy", "torch" or None
@@ -202,7 +202,7 @@ class Model(BaseFlow):
                 z = self._moved(z, seed, part.start // SAMPLE_BATCH, progress)
                 return codec.decode(z, given[..., part])
 
-            with torch.inference_mode():  # steps are short, and this makes them shorter
+            with torch.inference_mode():  # saves time, as steps are short
                 samples = parallel(move, parts)
         return codec.x.concatenate(samples)
 
@@ -211,7 +211,8 @@ class Model(BaseFlow):
     ) -> None:
         """Write the model to a file, which `sliceflow.load` reads.
 
-        Its title and measured figures go into the model card, a README inside the file.
+        The title ``about`` and the measured ``metrics`` go into the model card, a README inside
+        the file.
         """
         parts = self.spec, self.codec, self.start, self.record
         card = card_parts(self.spec, self.codec, self._examples(), about, metrics or {})
@@ -231,14 +232,14 @@ class Model(BaseFlow):
         return self.sample(N_EXAMPLES, y, self.spec.seed, output="numpy")
 
     def inpaint(self, images: Any, n: int = 1, random_state: Any = None) -> Any:
-        """Return n samples for each image, of which observed pixels are read: (images, n, …)."""
+        """Return n samples for each image, given its observed pixels: (images, n, …)."""
         check_memory("n", check_integer("n", n, 1), len(images) * self.bytes_of_sample)
         each = torch.as_tensor(images).repeat_interleave(n, dim=0)
         samples = self.sample(len(each), each, random_state)
         return samples.reshape(-1, n, *self.shape)
 
     def _moved(self, z: Tensor, seed: int, first: int, progress: Progress) -> Tensor:
-        """Return particles (D, n) that were moved onto the data; their first batch has a number."""
+        """Return particles (D, n), moved onto the data; ``first`` numbers their first batch."""
         n = z.shape[1]
         seeds = [child_seed(seed, first + number) for number in range(math.ceil(n / SAMPLE_BATCH))]
         padded = torch.cat([z, z[:, -1:].expand(-1, len(seeds) * SAMPLE_BATCH - n)], dim=1)
@@ -250,7 +251,7 @@ class Model(BaseFlow):
         return self.run(state, [progress]).particles[:, :n]
 
     def prepare(self, state: State) -> StageContext:
-        """Return what the steps of this stage share, made once for all batches."""
+        """Return what the steps of this stage share, computed once for all batches."""
         number, spec, like = state.stage, self.spec, state.shards[0]
         if (number, like.device) not in self._stages:
             level = spec.engine.level(spec.schedule[number], spec.shape, like)
@@ -260,7 +261,7 @@ class Model(BaseFlow):
         return self._stages[number, like.device]
 
     def directions(self, stage: StageContext, state: State, like: Tensor) -> Operator:
-        """Return the directions of this step, drawn once for all batches if there is room."""
+        """Return the directions of this step, drawn once for all batches if they fit in cache."""
         steps = (replace(state, step=i) for i in range(self.spec.schedule[state.stage].steps))
         draw = super().directions
         key = state.stage, like.device
@@ -275,7 +276,7 @@ class Model(BaseFlow):
 def _parts(n: int) -> list[slice]:
     """Cut n samples into parts of whole batches: each is moved by one thread, from start to end.
 
-    A step of so few samples is short, and threads that did it together would mostly wait.
+    A step of a few batches is short, and threads that shared one would mostly wait.
     """
     each = math.ceil(n / SAMPLE_BATCH / torch.get_num_threads())
     return list(slices(n, min(each, MAX_BATCHES) * SAMPLE_BATCH))
