@@ -187,7 +187,7 @@ def _parsed(line: str) -> dict[str, Any] | None:
 
 
 def rows_to_compare(plan: Plan) -> Tensor:
-    """Draw rows of all data for a `RunLogger`, in random order. All processes have to call it."""
+    """Draw rows of all data for a `RunLogger`, in random order. All processes must call it."""
     flow = plan.flow
     n = 2 * min(N_COMPARED, plan.n_particles, plan.n_rows // 2)
     x, _ = plan.spec.condition.split(flow.draw_rows(flow.targets, n, Draw.COMPARED))
@@ -279,7 +279,7 @@ class RunLogger:
         return state.step % max(1, self.plan.spec.schedule[0].steps // METRIC_LINES) == 0
 
     def distance(self, state: State) -> float:
-        """Return the sliced distance of particles of this process to as many rows of data."""
+        """Return the sliced distance between particles of this process and rows of data."""
         x, _ = self.plan.spec.condition.split(state.particles)
         return sliced_wasserstein(x[:, : len(self._data)].T, self._data)
 

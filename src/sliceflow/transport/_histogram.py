@@ -7,9 +7,9 @@ Rows are directions, each with its own map; values lie along the last dimension.
 3. Count all values on *cells*. Each bucket is cut into equal cells; where there are more values,
    there are more cells.
 
-Counts are integers and merge by addition, so many processes give the same bits as one. The values
-of p in a cell have consecutive ranks. The counts of q tell where T takes the first and the last of
-these ranks, and T is linear in between. As cells shrink, T becomes the exact map of
+Counts are integers and merge by addition, so any number of processes gives the same bits. The
+values of p in a cell have consecutive ranks. The counts of q tell where T takes the first and the
+last of these ranks, and T is linear in between. As cells shrink, T becomes the exact map of
 `transport._sorted`.
 
 The functions here run on any device. On the CPU, `transport._kernels` does the same, compiled.

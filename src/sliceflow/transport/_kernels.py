@@ -165,15 +165,15 @@ def add_counts(where, counts):
 
 
 @kernel
-def count_cells(z, low, scale, slots, counts, where, rows):
-    """Write the number of values in each cell; ``where`` and ``rows`` are scratch."""
-    rows[:] = 0
+def count_cells(z, low, scale, slots, counts, where, counters):
+    """Write the number of values in each cell; ``where`` and ``counters`` are scratch."""
+    counters[:] = 0
     for start in range(0, len(z), CHUNK_VALUES):
         chunk = z[start : start + CHUNK_VALUES]
         positions(chunk, low, scale, slots, where)
-        add_counts(where[: len(chunk)], rows)
+        add_counts(where[: len(chunk)], counters)
     for c in range(len(counts)):
-        counts[c] = rows[0, c] + rows[1, c] + rows[2, c] + rows[3, c]
+        counts[c] = counters[0, c] + counters[1, c] + counters[2, c] + counters[3, c]
 
 
 @kernel
@@ -278,14 +278,14 @@ def scratch(b):
 def count_rows(z, widths, stride, low, high, slots, counts):
     """Write, for each row, the grid of its values and their number in each cell."""
     h, b = counts.shape
-    buckets, (where, rows) = np.empty(slots.shape[1], np.int32), scratch(b)
+    buckets, (where, counters) = np.empty(slots.shape[1], np.int32), scratch(b)
     for i in range(h):
         low[i], high[i] = extremes(z[i])
         scale = scale_of(low[i], high[i], len(buckets))
         buckets[:] = 0
         add_buckets(z[i], widths, stride, low[i], scale, buckets)
         share_cells(buckets, b, slots[i])
-        count_cells(z[i], low[i], scale, slots[i], counts[i], where, rows)
+        count_cells(z[i], low[i], scale, slots[i], counts[i], where, counters)
 
 
 # The same in separate passes, between which processes merge their results.
@@ -311,10 +311,10 @@ def count_buckets_of_rows(z, widths, stride, low, high, counts):
 def count_cells_of_rows(z, low, high, slots, counts):
     """Write the number of values of each row in each cell of its grid."""
     h, b = counts.shape
-    where, rows = scratch(b)
+    where, counters = scratch(b)
     for i in range(h):
         scale = scale_of(low[i], high[i], slots.shape[1])
-        count_cells(z[i], low[i], scale, slots[i], counts[i], where, rows)
+        count_cells(z[i], low[i], scale, slots[i], counts[i], where, counters)
 
 
 @kernel
