@@ -11,7 +11,7 @@ from sliceflow.transport import HistogramMap, SortedMap
 M, N, H = 10_000, 20_000, 32
 
 THETA = np.random.default_rng(10).normal(size=(H, 10))
-LAWS = {
+DISTRIBUTIONS = {
     "gaussian": lambda rng, n: rng.normal(1.0, 2.0, (H, n)),
     "uniform": lambda rng, n: rng.random((H, n)),
     "bimodal": lambda rng, n: 0.3 * rng.normal(size=(H, n)) + rng.choice([-2, 2], (H, n)),
@@ -28,18 +28,18 @@ def labels(n: int) -> np.ndarray:
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield the mean absolute difference of displacements, in standard deviations of the data."""
-    for name, law in LAWS.items():
+    for name, distribution in DISTRIBUTIONS.items():
         for cells in (256, 1024, 4096):
             about = f"difference to the exact displacement / data's deviation, {name}, B = {cells}"
-            yield Figure(f"map.error.{name}.{cells}", error(name, law, cells), "", about)
+            yield Figure(f"map.error.{name}.{cells}", error(name, distribution, cells), "", about)
 
 
-def error(name: str, law: object, cells: int) -> float:
+def error(name: str, distribution: object, cells: int) -> float:
     """Return the error for particles that start as noise, or as noise of their class."""
-    start = LAWS["labels"] if name == "labels" else lambda rng, n: rng.normal(size=(H, n))
+    start = DISTRIBUTIONS["labels"] if name == "labels" else lambda rng, n: rng.normal(size=(H, n))
     p, q = (
         torch.from_numpy(draw(np.random.default_rng(seed), n)).float().contiguous()
-        for seed, (draw, n) in enumerate([(start, M), (law, N)])
+        for seed, (draw, n) in enumerate([(start, M), (distribution, N)])
     )
     moves = [p.clone(), p.clone()]
     HistogramMap.between(p, q, cells).move(moves[0])

@@ -13,7 +13,7 @@ import torch
 
 from benchmarks.ledger import ROOT, Figure
 from sliceflow import ArrayTarget, Flow, Spec, Stage
-from sliceflow.core._distributed import VALUES
+from sliceflow.core._distributed import BLOCK_VALUES
 from sliceflow.reproduce._speed import seconds
 
 PICTURE = ROOT / "docs" / "growth.png"
@@ -83,7 +83,7 @@ def memory(ax: plt.Axes, shrink: int) -> Iterator[Figure]:
 def ceiling(channels: int, k: int, patch: int, m: int, n: int, threads: int = 2) -> float:
     """Return the stated memory in MiB: particles and data, and what each thread works on."""
     d, p = channels * k * k, channels * patch**2
-    tiles = max(1, VALUES // (p * max(m, n)))
+    tiles = max(1, BLOCK_VALUES // (p * max(m, n)))
     return 4 * (d * (m + n) + threads * tiles * p * max(2 * m, m + 2 * n)) / 2**20
 
 

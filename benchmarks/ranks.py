@@ -12,7 +12,7 @@ from statistics import median
 
 from benchmarks.forecasts import write_table
 from benchmarks.ledger import ROOT, Figure
-from sliceflow.transport._histogram import BUCKET, CELLS
+from sliceflow.transport._histogram import CELLS, CELLS_PER_BUCKET
 
 PROCESSES = (1, 2, 3, 4, 8)
 H = 28 * 28
@@ -133,7 +133,7 @@ def last_step(found: dict) -> tuple[int, int]:
 
 def formula(h: int, b: int) -> int:
     """Return bytes a step: of p and q, two extremes and counts on buckets and cells; and a size."""
-    return 2 * h * 4 * (2 + b // BUCKET + b) + 8
+    return 2 * h * 4 * (2 + b // CELLS_PER_BUCKET + b) + 8
 
 
 def weak_scaling(size: dict) -> float:

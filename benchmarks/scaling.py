@@ -11,7 +11,7 @@ import scipy.optimize
 from benchmarks._ranked import SCHEDULES
 from benchmarks.ledger import Figure
 from benchmarks.ranks import formula, launched
-from sliceflow.core._distributed import SHARDS, VALUES
+from sliceflow.core._distributed import BLOCK_VALUES, SHARDS
 from sliceflow.transport._histogram import CELLS
 
 FITTED = [
@@ -70,7 +70,7 @@ def predicted(k: int, m: int, n: int, v: int, p: int, cost: np.ndarray, network:
         return work
     h = (k // SIDE * SIDE) ** 2
     ring = 2 * (p - 1) / p  # which is 1 for 2 processes
-    messages = 8 * math.ceil(h * max(m, n) / p / VALUES)
+    messages = 8 * math.ceil(h * max(m, n) / p / BLOCK_VALUES)
     return work + messages * network.message + ring * formula(h, CELLS) * network.byte
 
 

@@ -12,7 +12,7 @@ import torch
 
 from sliceflow import SlicedFlow, Stage
 from sliceflow.flow._state import State
-from sliceflow.model import BATCH, BATCHES
+from sliceflow.model import MAX_BATCHES, SAMPLE_BATCH
 from sliceflow.transport._knots import part_ends
 
 MODELS = Path(__file__).parent / "models"
@@ -45,7 +45,7 @@ def sample(model, numbers, condition):
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_a_sample_depends_on_its_number_and_condition_alone(condition, start):
     """The same bits however many there are, in whatever company, and on any number of threads."""
-    model, numbers = fitted(condition, start=start).model_, list(range(BATCH + 30))
+    model, numbers = fitted(condition, start=start).model_, list(range(SAMPLE_BATCH + 30))
     samples = sample(model, numbers, condition)
     assert np.array_equal(sample(model, numbers[:5], condition), samples[:5])
     others = [*numbers[:2], *reversed(numbers[2:])]
@@ -91,7 +91,7 @@ def test_directions_that_have_no_room_are_drawn_again():
     model = fitted().model_
     samples, kept = model.sample(3, random_state=1), model._cache
     assert [len(drawn) for drawn in kept.stages.values()] == [stage.steps for stage in STAGES]
-    kept.room = kept.stages[0, torch.device("cpu")][0].nbytes + 10
+    kept.bytes_left = kept.stages[0, torch.device("cpu")][0].nbytes + 10
     kept.stages.clear()
     assert np.array_equal(model.sample(3, random_state=1), samples)
     assert sum(len(drawn) for drawn in kept.stages.values()) == 1
@@ -99,8 +99,9 @@ def test_directions_that_have_no_room_are_drawn_again():
 
 def test_more_samples_than_fit_in_memory_at_once():
     model = fitted(schedule=(Stage(1, 2),)).model_
-    samples = model.sample(2 * BATCH * BATCHES + 3, random_state=1)
-    assert np.array_equal(model.sample(2 * BATCH * BATCHES + 1, random_state=1), samples[:-2])
+    n = 2 * SAMPLE_BATCH * MAX_BATCHES + 3
+    samples = model.sample(n, random_state=1)
+    assert np.array_equal(model.sample(n - 2, random_state=1), samples[:-2])
     assert len(np.unique(samples.reshape(len(samples), -1), axis=0)) > 0.99 * len(samples)
 
 

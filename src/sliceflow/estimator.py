@@ -37,42 +37,44 @@ from sliceflow.runs._plan import Plan
 from sliceflow.transport import KNOTS
 
 _PROBED = 10_000
-"""Rows of a stream from which units, labels and their shares are estimated."""
+"""Number of rows of a stream from which units, labels and label frequencies are estimated."""
 
 _MAX_PARTICLES = 10_000
-"""Particles by default, if the data has as many rows."""
+"""Default number of particles, or the number of rows if that is smaller."""
 
 _MAX_BATCH, _MAX_STREAMED_BATCH = 20_000, 10_000
-"""Rows of data that a step sees by default, at most."""
+"""Default maximum number of data rows that a step sees: in memory, and of a stream."""
 
 
 class SlicedFlow(Parameters):
     """Sample p(x) or p(x | y) by moving particles with a sliced-Wasserstein flow.
 
     Nothing is trained: `fit` moves ``n_particles`` from noise onto the data and records how each
-    step moves them; `sample` moves new ones the same way, which takes much less time. Columns of
-    tables are brought to mean 0 and standard deviation 1 first, and back in the end; pixels are
-    not.
+    step moves them; `sample` moves new particles the same way, which takes much less time. Columns
+    of tables are scaled to mean 0 and standard deviation 1 for the fit, and samples are scaled
+    back; pixels are not.
 
     Parameters
     ----------
     n_particles : int, optional
-        The number of particles, M. By default as many as the data has rows, but at most 10,000.
+        The number of particles, M. By default the number of rows of data, but at most 10,000.
     schedule : int, "quick", "standard", "best" or sequence of Stage, optional
-        The steps: a number of steps with directions of all of x, a preset, or a list of stages.
-        More steps come nearer to the data. By default "standard": 100 steps for a table, a pyramid
-        of levels for images. The last level should be that of the image: detail that no level sees
-        stays noise.
+        The schedule: a number of steps with directions of all of x, a preset, or a list of stages.
+        More steps bring particles closer to the data. By default "standard": 100 steps for a table,
+        a pyramid of levels for images. The last level should be the image itself: detail that no
+        level sees stays noise.
     engine : Fast or Exact, optional
         How a step is done: `Fast` by default; `Exact` is the paper's.
     start : float or "gaussian", optional
         Where particles start: noise of this standard deviation, or a Gaussian with the mean and
-        the covariance of the data, of each class if there are labels. By default 1 for tables,
-        "gaussian" for colour images, and 0.01 for grey ones, but 1 if part of them is observed:
-        what is observed must not outweigh the noise, or all samples given it would be alike.
+        the covariance of the data, separately for each class if there are labels. By default 1 for
+        tables, "gaussian" for colour images and 0.01 for grey images. Grey images that are partly
+        observed start from 1: if the observed part outweighed the noise, all samples given the same
+        part would be alike.
     y_type : "labels", "numbers" or None
-        What y is. By default words, truth values, and one column of whole numbers are labels, if
-        there are at most 100 different ones and each occurs twice on average; all else is numbers.
+        What y is. By default, strings and booleans are labels. One column of whole numbers is
+        labels if it has at most 100 different ones, each occurring twice on average. Everything
+        else is numbers.
     amplifier : float, optional
         The weight of y, ξ. By default 10 for labels, as in the paper, and 1 for numbers. With 0, y
         is ignored; large weights hurt where there are few rows.
@@ -83,13 +85,13 @@ class SlicedFlow(Parameters):
         The coordinates of x that are given when sampling, the same for all rows: inpainting. Or
         the half of the images that is given: "left", "right", "top" or "bottom".
     batch_size : int, optional
-        The largest number of rows of data that a step sees. Larger data is cut into equal parts,
-        and one is drawn for each step or, at a resolution, for each stage. By default 20,000, and
-        10,000 of a stream.
+        The maximum number of data rows that a step sees. Larger data is cut into equal parts, and
+        one is drawn for each step or, at a resolution, for each stage. By default 20,000, and
+        10,000 for a stream.
     knots : int or None
-        The number of knots by which the map of each direction is recorded, for `sample`. More
-        knots take more memory and come nearer to the map. None records nothing: then the only
-        samples are the particles of the fit.
+        The number of knots with which the map of each direction is recorded, for `sample`. More
+        knots are more accurate, and take more memory. None records nothing: then the only samples
+        are the particles of the fit.
     device : str or torch.device
         The device to run on.
     random_state : int, NumPy generator or None
@@ -98,11 +100,11 @@ class SlicedFlow(Parameters):
     Attributes
     ----------
     particles_ : array, (n_particles, ...)
-        The particles after `fit`: the paper's batched samples. In few dimensions, if there are as
-        many of them as rows, they end near the rows themselves; those of `sample` keep more
-        distance. If many processes share the fit, each has its own.
+        The particles after `fit`: the paper's batched samples. In few dimensions, with one particle
+        for each row, they end near the rows themselves; samples from `sample` keep more distance.
+        If many processes share the fit, each has its own particles.
     conditions_ : array or None
-        Their labels or columns, which follow those of the data.
+        The labels or columns of the particles, distributed as in the data.
     classes_ : array or None
         The labels that occur in y, if it is labels.
     model_ : Model or None
@@ -171,22 +173,22 @@ class SlicedFlow(Parameters):
         Parameters
         ----------
         x : array or tensor, (n, d) or (n, C, h, w), or stream
-            Rows of a table, with any units, or images: bytes from 0 to 255, which come back as
-            bytes, or values of about −1 to 1. A `sliceflow.data.stream` has both x and y.
+            Rows of a table, in any units, or images: bytes from 0 to 255, for which samples are
+            bytes too, or floats of about −1 to 1. A `sliceflow.data.stream` has both x and y.
         y : array or tensor, (n,) or (n, l), optional
             What to condition on: labels or numbers; see ``y_type``.
         checkpoints : path, optional
-            A folder in which the state is saved now and then, on SIGTERM and on Ctrl-C. The same
-            fit goes on from there, with the same bits. The last two checkpoints are kept.
+            A folder in which the state is saved at intervals, on SIGTERM and on Ctrl-C. The same
+            fit then resumes from there, with the same bits. The last two checkpoints are kept.
         checkpoint_minutes : float
-            The time between two checkpoints.
+            Minutes between two checkpoints.
         distributed : bool
             Share the fit among the processes that a launcher started, such as
             ``python -m sliceflow.launch``. By default each process fits alone.
         shards : int, optional
-            The number of parts into which particles and data are cut. Processes share them, and
-            the same number of shards gives the same bits on any number of processes. By default 1,
-            and 64 if distributed, but no more than there are rows and particles.
+            The number of parts into which particles and data are cut, for processes to share. The
+            same number of shards gives the same bits on any number of processes. By default 1; if
+            distributed, 64, but at most the number of rows and of particles.
         verbose : bool
             Show progress.
         """
@@ -195,7 +197,7 @@ class SlicedFlow(Parameters):
         plan = self.plan(x, y, distributed=distributed, shards=shards)
         minutes = check_number("checkpoint_minutes", checkpoint_minutes, positive=False)
         state = plan.run((), checkpoints, minutes, verbose)
-        # Set only now: a fit that fails leaves a fitted model as it was.
+        # Set only now, so that a fit that fails leaves a fitted estimator unchanged.
         self.classes_, self.seed_ = plan.codec.classes, plan.flow.spec.seed
         self.n_features_in_ = math.prod(plan.codec.shape)
         self.model_ = plan.model(state)
@@ -207,7 +209,7 @@ class SlicedFlow(Parameters):
     def plan(
         self, x: Any, y: Any = None, *, distributed: bool = False, shards: int | None = None
     ) -> Plan:
-        """Check data and parameters, and return what `fit` would do, for you to run and watch."""
+        """Check data and parameters, and return a plan of the fit that can be run and watched."""
         seed, stream = check_seed(self.random_state), x if isinstance(x, Stream) else None
         if stream is not None:
             if y is not None:
@@ -274,13 +276,13 @@ class SlicedFlow(Parameters):
         n : int
             The number of samples.
         y : label, columns, or row of x, or n of them
-            The condition, one for all samples or one for each. Of rows of x only the observed
-            coordinates are read (the others may be NaN), and they come back as they are. The
-            columns of a data frame are found by name. A number beyond the data counts as the
+            The condition, one for all samples or one for each. Only the observed coordinates of
+            rows of x are read (the others may be NaN), and samples have exactly these values. The
+            columns of a data frame are found by name. A number beyond the data is replaced by the
             nearest number in the data, with a warning.
         random_state : int, NumPy generator or None
-            The seed of these samples: the same one gives the same samples. By default each call
-            gives new ones.
+            The seed of these samples: the same seed gives the same samples. By default each call
+            gives new samples.
         verbose : bool
             Show progress.
         output : "numpy", "torch" or None
@@ -310,7 +312,7 @@ class SlicedFlow(Parameters):
             self.feature_names_in_ = np.array(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
-        """Return what this estimator takes. Only scikit-learn calls it."""
+        """Return what input this estimator accepts. Only scikit-learn calls this."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(None, TargetTags(required=False), input_tags=InputTags())
@@ -343,7 +345,7 @@ class SlicedFlow(Parameters):
     ) -> list[StreamTarget]:
         """Return the shards of a stream that this process has.
 
-        Labels have the shares that they have among the rows that were probed.
+        Labels are as frequent as in the probed rows, unless they are balanced.
         """
         each, reader, shares = self._batch_size(_MAX_STREAMED_BATCH, group), Reader(), None
         if codec.condition.n_groups > 1:
@@ -363,7 +365,7 @@ class SlicedFlow(Parameters):
         return own_device(device) if group.size > 1 else device
 
     def _batch_size(self, default: int, group: Group) -> int:
-        """Return how many rows a step sees of each shard, at most."""
+        """Return the maximum number of rows of each shard that a step sees."""
         size = default if self.batch_size is None else self.batch_size
         return math.ceil(check_integer("batch_size", size, 2) / group.shards)
 
@@ -406,24 +408,24 @@ class SlicedFlow(Parameters):
         return tuple(_checked(stage, shape, is_exact) for stage in schedule)
 
 
-def _group(most: int, distributed: bool, shards: int | None) -> Group:
-    """Return the processes that share a fit of data that can be cut into this many shards."""
+def _group(max_shards: int, distributed: bool, shards: int | None) -> Group:
+    """Return the processes that share a fit, which can be cut into at most ``max_shards``."""
     wanted = check_optional_integer("shards", shards, 1)
     if check_flag("distributed", distributed):
-        group: Group = distributed_group(wanted, most)
+        group: Group = distributed_group(wanted, max_shards)
     else:
         group = SingleProcess(wanted or 1)
-    check_shards(group.shards, most, group.size)
+    check_shards(group.shards, max_shards, group.size)
     return group
 
 
 def _of_exact(stage: Stage) -> Stage:
-    """Return a stage of a preset as the exact engine does it."""
+    """Return a stage without the settings that only the fast engine has."""
     return Stage(stage.steps, stage.resolution, stage.patch if stage.resolution else None)
 
 
 def _checked(stage: Any, shape: tuple[int, ...], is_exact: bool) -> Stage:
-    """Return what a schedule holds, if it is a stage that x of this shape and the engine have."""
+    """Return an item of a schedule, if it is a stage that suits the shape of x and the engine."""
     if not isinstance(stage, Stage):
         raise TypeError(f"schedule holds {stage!r}: give Stage(steps, resolution, patch)")
     if is_exact and stage != _of_exact(stage):

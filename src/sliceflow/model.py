@@ -1,4 +1,4 @@
-"""A recorded flow: new samples by its maps, without the data (the paper's offline samples)."""
+"""Recorded flows: they draw new samples without the data (the paper's offline samples)."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from sliceflow.codec._codec import Codec, Output
 from sliceflow.core._devices import check_device, cpu_by_default
 from sliceflow.core._distributed import Merge
 from sliceflow.core._memory import check_memory
-from sliceflow.core._random import Draw, Key, child
+from sliceflow.core._random import Draw, Key, child_seed
 from sliceflow.core._threads import parallel
 from sliceflow.core._validation import check_integer, check_seed
 from sliceflow.directions import Block, Operator, slices
@@ -31,17 +31,17 @@ from sliceflow.transport import PackedMap
 
 Device = str | torch.device
 
-BATCH = 256
-"""Samples that are moved together, always this many: the bits of a product depend on its shape."""
+SAMPLE_BATCH = 256
+"""Number of samples moved together: always the same, since bits may depend on shapes."""
 
-CACHE = 2**28
-"""Bytes of directions that are kept from one batch to the next: drawing them takes time."""
+CACHE_BYTES = 2**28
+"""Maximum size of the cache of directions, in bytes: drawing them for each batch takes time."""
 
-EXAMPLES = 80
-"""Samples in the picture of a model."""
+N_EXAMPLES = 80
+"""Number of samples in the picture of a model card."""
 
-BATCHES = 4
-"""Batches that a thread has in memory at a time, at most."""
+MAX_BATCHES = 4
+"""Maximum number of batches that a thread has in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class RecordedMaps:
     def __call__(
         self, theta: Block, rows: slice, zs: list[Tensor], merge: Merge | None
     ) -> tuple[list[Tensor], None]:
-        """Return T(z) − z, with the values z of each shard along these directions, rows of A."""
+        """Return T(z) − z for the values z of each shard along directions θ, these rows of A."""
         T = self.maps[rows].to(zs[0].device)
         for z in zs:
             T.move(z)
@@ -63,26 +63,26 @@ class RecordedMaps:
 
 @dataclass
 class DirectionCache:
-    """Directions of the first stages, as many as there is room for.
+    """A cache of directions: those of the first steps that fit in `CACHE_BYTES`.
 
-    Those of a stage are drawn together, before it begins: drawn one by one, they would lie
-    scattered among the memory that each step takes and gives back.
+    The directions of a stage are drawn together, before it begins. Drawn one by one, they would
+    fragment the memory that each step allocates and frees.
     """
 
-    room: int = CACHE
+    bytes_left: int = CACHE_BYTES
     stages: dict[tuple[int, torch.device], list[Operator]] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
 
     def of(self, stage: tuple[int, torch.device], draws: Iterator[Operator]) -> list[Operator]:
-        """Return those of a stage on a device, drawn if need be: of all or of the first steps."""
+        """Return the directions of a stage on a device: of the first steps, as far as they fit."""
         with self.lock:
             if stage not in self.stages:
                 self.stages[stage] = list(takewhile(self._fits, draws))
             return self.stages[stage]
 
     def _fits(self, A: Operator) -> bool:
-        self.room -= A.nbytes
-        return self.room >= 0
+        self.bytes_left -= A.nbytes
+        return self.bytes_left >= 0
 
     def __reduce__(self) -> tuple[type[Self], tuple[()]]:
         return type(self), ()  # a copy draws them again
@@ -90,21 +90,21 @@ class DirectionCache:
 
 @dataclass(frozen=True, eq=False)
 class Model(BaseFlow):
-    """A flow without its data and its particles: sample from it as often as you like.
+    """A recorded flow, which draws samples without the data.
 
-    A sample depends on the model, the seed, its number and its condition alone: the bits are the
-    same however many are drawn with it, and on any number of threads.
+    A sample depends only on the model, the seed, its number and its condition. Its bits are the
+    same for any number of samples and any number of threads.
 
     Parameters
     ----------
     spec
-        What determined the flow, besides its data.
+        What determines the flow besides its data.
     codec
-        How particles become samples: dtype, units, labels and names.
+        Converts particles to samples: dtype, units, labels and names.
     start
         The distribution p₀(x | y) where particles start.
     record
-        The axes of its stages and the maps of its steps.
+        The axes of the stages and the maps of the steps.
     """
 
     spec: Spec
@@ -123,7 +123,7 @@ class Model(BaseFlow):
 
     @property
     def bytes_of_sample(self) -> int:
-        """The least memory that a sample takes: in its batch, and joined with the others."""
+        """Minimum memory of a sample in bytes: in its batch, and in the result."""
         return 2 * math.prod(self.shape) * self.codec.x.dtype.itemsize
 
     @overload
@@ -177,13 +177,13 @@ class Model(BaseFlow):
         n : int
             The number of samples.
         y : label, columns, or row of x, or n of them
-            The condition, one for all samples or one for each. Of rows of x only the observed
-            coordinates are read (the others may be NaN), and they come back as they are. The
-            columns of a data frame are found by name. A number beyond the data counts as the
+            The condition, one for all samples or one for each. Only the observed coordinates of
+            rows of x are read (the others may be NaN), and samples have exactly these values. The
+            columns of a data frame are found by name. A number beyond the data is replaced by the
             nearest number in the data, with a warning.
         random_state : int, NumPy generator or None
-            The seed of these samples: the same one gives the same samples. By default each call
-            gives new ones.
+            The seed of these samples: the same seed gives the same samples. By default each call
+            gives new samples.
         verbose : bool
             Show progress.
         output : "numpy", "torch" or None
@@ -200,10 +200,10 @@ class Model(BaseFlow):
 
             def move(part: slice) -> Any:
                 z = codec.particles(given[..., part]).to(device)
-                z = self._moved(z, seed, part.start // BATCH, progress)
+                z = self._moved(z, seed, part.start // SAMPLE_BATCH, progress)
                 return codec.decode(z, given[..., part])
 
-            with torch.inference_mode():  # steps are short, and this makes them shorter
+            with torch.inference_mode():  # saves time, as steps are short
                 samples = parallel(move, parts)
         return codec.x.concatenate(samples)
 
@@ -212,7 +212,8 @@ class Model(BaseFlow):
     ) -> None:
         """Write the model to a file, which `sliceflow.load` reads.
 
-        Its title and measured figures go into the model card, a README inside the file.
+        The title ``about`` and the measured ``metrics`` go into the model card, a README inside
+        the file.
         """
         parts = self.spec, self.codec, self.start, self.record
         card = card_parts(self.spec, self.codec, self._examples(), about, metrics or {})
@@ -228,22 +229,22 @@ class Model(BaseFlow):
         codec, channels = self.codec, self.shape[0]
         if codec.needs_data or not codec.x.is_pixels or channels > 4:
             return None
-        y = None if codec.classes is None else np.resize(codec.classes, EXAMPLES)
-        return self.sample(EXAMPLES, y, self.spec.seed, output="numpy")
+        y = None if codec.classes is None else np.resize(codec.classes, N_EXAMPLES)
+        return self.sample(N_EXAMPLES, y, self.spec.seed, output="numpy")
 
     def inpaint(self, images: Any, n: int = 1, random_state: Any = None) -> Any:
-        """Return n samples for each image, of which observed pixels are read: (images, n, …)."""
+        """Return n samples for each image, given its observed pixels: (images, n, …)."""
         check_memory("n", check_integer("n", n, 1), len(images) * self.bytes_of_sample)
         each = torch.as_tensor(images).repeat_interleave(n, dim=0)
         samples = self.sample(len(each), each, random_state)
         return samples.reshape(-1, n, *self.shape)
 
     def _moved(self, z: Tensor, seed: int, first: int, progress: Progress) -> Tensor:
-        """Return particles (D, n) that were moved onto the data; their first batch has a number."""
+        """Return particles (D, n), moved onto the data; ``first`` numbers their first batch."""
         n = z.shape[1]
-        seeds = [child(seed, first + number) for number in range(math.ceil(n / BATCH))]
-        padded = torch.cat([z, z[:, -1:].expand(-1, len(seeds) * BATCH - n)], dim=1)
-        batches = [padded[:, part].contiguous() for part in slices(padded.shape[1], BATCH)]
+        seeds = [child_seed(seed, first + number) for number in range(math.ceil(n / SAMPLE_BATCH))]
+        padded = torch.cat([z, z[:, -1:].expand(-1, len(seeds) * SAMPLE_BATCH - n)], dim=1)
+        batches = [padded[:, part].contiguous() for part in slices(padded.shape[1], SAMPLE_BATCH)]
         for batch, own in zip(batches, seeds, strict=True):
             x = self.start(self.spec.random(own, Draw.SAMPLE_START), batch)
             self.spec.condition.set_free(batch, x)
@@ -251,7 +252,7 @@ class Model(BaseFlow):
         return self.run(state, [progress]).particles[:, :n]
 
     def prepare(self, state: State) -> StageContext:
-        """Return what the steps of this stage share, made once for all batches."""
+        """Return what the steps of this stage share, computed once for all batches."""
         number, spec, like = state.stage, self.spec, state.shards[0]
         if (number, like.device) not in self._stages:
             level = spec.engine.level(spec.schedule[number], spec.shape, like)
@@ -261,7 +262,7 @@ class Model(BaseFlow):
         return self._stages[number, like.device]
 
     def directions(self, stage: StageContext, state: State, like: Tensor) -> Operator:
-        """Return the directions of this step, drawn once for all batches if there is room."""
+        """Return the directions of this step, drawn once for all batches if they fit in cache."""
         steps = (replace(state, step=i) for i in range(self.spec.schedule[state.stage].steps))
         draw = super().directions
         key = state.stage, like.device
@@ -276,10 +277,10 @@ class Model(BaseFlow):
 def _parts(n: int) -> list[slice]:
     """Cut n samples into parts of whole batches: each is moved by one thread, from start to end.
 
-    A step of so few samples is short, and threads that did it together would mostly wait.
+    A step of a few batches is short, and threads that shared one would mostly wait.
     """
-    each = math.ceil(n / BATCH / torch.get_num_threads())
-    return list(slices(n, min(each, BATCHES) * BATCH))
+    each = math.ceil(n / SAMPLE_BATCH / torch.get_num_threads())
+    return list(slices(n, min(each, MAX_BATCHES) * SAMPLE_BATCH))
 
 
 load = Model.load

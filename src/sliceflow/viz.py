@@ -30,7 +30,7 @@ def _rows(pixels: np.ndarray, columns: int) -> np.ndarray:
 
 
 def class_rows(pixels: np.ndarray, labels: np.ndarray, columns: int = 16) -> np.ndarray:
-    """Return one row for each class, of equally many images."""
+    """Return one row for each class, all with the same number of images."""
     rows = [pixels[labels == label][:columns] for label in np.unique(labels)]
     return np.stack([row[: min(map(len, rows))] for row in rows])
 
@@ -52,7 +52,7 @@ def named_rows(
 
 
 def evolution(frames: Sequence[np.ndarray], rows: int = 8) -> np.ndarray:
-    """Return one row for each of the first images, with time from left to right."""
+    """Return one row for each of the first ``rows`` images, with time from left to right."""
     return np.stack([frame[:rows] for frame in frames], axis=1)
 
 
@@ -120,7 +120,7 @@ def save_film(pictures: Sequence[Image.Image], path: str | Path, seconds: float 
 
 
 def save_picture(picture: Image.Image, path: str | Path, **settings: Any) -> None:
-    """Save a picture in the format of the suffix, completely or not at all."""
+    """Save a picture atomically, in the format of the suffix."""
     kind = Image.registered_extensions()[Path(path).suffix.lower()]
     with replacing(Path(path)) as file:
         picture.save(file, kind, **settings)

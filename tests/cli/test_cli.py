@@ -379,7 +379,7 @@ def test_rows_to_compare_are_of_all_the_data(shards):
     """Each shard gives as many, to both halves, and hardly a row comes twice."""
     data = np.arange(3000.0)[:, None]
     plan = SlicedFlow(schedule=1, random_state=0).plan(data, shards=shards)
-    rows = plan.codec.scaling.back(rows_to_compare(plan)).round()[0]
+    rows = plan.codec.scaling.inverse(rows_to_compare(plan)).round()[0]
     assert len(rows) == 2000
     assert len(rows.unique()) > 1990
     for half in rows.split(1000):
@@ -525,13 +525,13 @@ WRONG = [
     ("sample runs/halves", 1, "use sliceflow inpaint"),
     ("sample runs/photos --n -1", 1, "pass --n 1 or more"),
     ("sample runs/photos --n 0", 1, "pass --n 1 or more"),
-    ("sample runs/photos --n 1000000000000", 1, "655 TiB of memory, and"),
+    ("sample runs/photos --n 1000000000000", 1, "655 TiB of memory, but"),
     ("sample runs/table --n 1000000000000", 1, "or less"),
     ("sample runs/photos --n 100000", 1, "pass --n 14"),
-    ("inpaint runs/halves photos --n 1000000000000 --out f.npz", 1, "PiB of memory, and"),
+    ("inpaint runs/halves photos --n 1000000000000 --out f.npz", 1, "PiB of memory, but"),
     ("inpaint runs/halves photos --n 100000", 1, "pass --n 1479 or less, or save arrays"),
     ("fit table.csv --y kind --n-particles 1000000000000 --out x", 1, "pass --n-particles"),
-    ("fit photos --n-particles 1000000000000 --dry-run", 1, "PiB of memory, and"),
+    ("fit photos --n-particles 1000000000000 --dry-run", 1, "PiB of memory, but"),
     ("sample runs/photos --out some.jpeg", 1, "it has to end in .png or .npz, or be a folder"),
     ("sample runs/table --out some.png", 1, "it has to end in .csv or .npz"),
     ("sample runs/photos --out table.csv/some.png", 1, "choose another path"),

@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy import special, stats
 
-from sliceflow.core._random import CHUNK, Draw, NumPyRandom, Random, normal_quantile
+from sliceflow.core._random import NORMAL_CHUNK, Draw, NumPyRandom, Random, normal_quantile
 
 ALL = 2**32
 
@@ -50,9 +50,9 @@ def test_normal_numbers_are_normal():
     assert abs(np.corrcoef(x[::2], x[1::2])[0, 1]) < 4 / len(x) ** 0.5  # halves of one integer
 
 
-@pytest.mark.parametrize("m", [1, 2, 7, CHUNK // 3 + 5])
+@pytest.mark.parametrize("m", [1, 2, 7, NORMAL_CHUNK // 3 + 5])
 def test_the_first_particles_are_the_same_however_many_there_are(m):
-    whole = random().particles(torch.empty(3, CHUNK))
+    whole = random().particles(torch.empty(3, NORMAL_CHUNK))
     assert torch.equal(random().particles(torch.empty(3, m)), whole[:, :m])
 
 

@@ -251,5 +251,5 @@ def test_images_have_no_columns(tmp_path):
 def test_a_label_that_is_too_rare_to_be_found(tmp_path, monkeypatch):
     monkeypatch.setattr("sliceflow.estimator._PROBED", 50)
     y = np.where(np.arange(N) < 3, 2, np.arange(N) % 2)
-    with pytest.raises(ValueError, match="put rare labels together"):
+    with pytest.raises(ValueError, match="merge rare labels"):
         SlicedFlow(schedule=2, random_state=0).fit(save_numbers(tmp_path, y))

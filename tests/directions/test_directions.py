@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sliceflow.core._random import Draw, Random
-from sliceflow.directions import BLOCK, Local, Sphere, slices
+from sliceflow.directions import BLOCK_DIRECTIONS, Local, Sphere, slices
 from sliceflow.directions._operator import PANEL
 from sliceflow.directions._pyramid import FullSize, LanczosLevel, level_shape
 
@@ -102,7 +102,7 @@ def test_bits_depend_on_neither_blocks_nor_threads(families, data, seed, h):
     torch.set_num_threads(2)
     A = drawn(directions, seed, h, FLOAT32)
     move = torch.zeros(A.rows.dimension, 33)
-    for theta, block in zip(A.blocks(), slices(h, BLOCK), strict=True):
+    for theta, block in zip(A.blocks(), slices(h, BLOCK_DIRECTIONS), strict=True):
         assert torch.equal(theta.project(x), z[block])
         theta.lift(z[block], onto=move)
     assert torch.equal(move, lifted)
@@ -111,7 +111,7 @@ def test_bits_depend_on_neither_blocks_nor_threads(families, data, seed, h):
 @pytest.mark.parametrize("d", [PANEL - 1, PANEL, 4 * PANEL + 5])
 @pytest.mark.parametrize("m", [1, 100, 10_000])
 def test_long_sums_do_not_depend_on_threads(d, m):
-    A = drawn(Sphere(d, 1), 0, BLOCK + 1, FLOAT32)
+    A = drawn(Sphere(d, 1), 0, BLOCK_DIRECTIONS + 1, FLOAT32)
     x = torch.randn(d, m)
     bits = []
     for threads in (1, 2):

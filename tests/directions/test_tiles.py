@@ -1,4 +1,4 @@
-"""Orthonormal directions: their laws, and against the dense matrices they stand for."""
+"""Orthonormal directions: their properties, and against the dense matrices they stand for."""
 
 import math
 
@@ -19,8 +19,8 @@ def random(seed):
 
 
 @st.composite
-def laws(draw):
-    """Draw a law of tiles with a basis of either kind, with and without conditions."""
+def tiles(draw):
+    """Draw directions in tiles with a basis of either kind, with and without conditions."""
     channels, *sides = (draw(st.integers(*ends)) for ends in ((1, 3), (2, 9), (2, 9)))
     patch = draw(st.integers(1, max(sides)))
     p = channels * math.prod(tile_sides((channels, *sides), patch))
@@ -30,38 +30,38 @@ def laws(draw):
     return Tiles((channels, *sides), patch, basis, shared, l, draw(st.floats(0, 20)))
 
 
-def drawn(law, seed):
-    return law.draw(random(seed), FLOAT64)
+def drawn(directions, seed):
+    return directions.draw(random(seed), FLOAT64)
 
 
-def dense(A, law):
+def dense(A, directions):
     """Return the rows θ_x of all directions as a matrix, tile by tile: what they do to a basis."""
-    d = int(np.prod(law.shape))
-    unit = torch.cat([torch.eye(d, dtype=torch.float64), torch.zeros(law.l, d).double()])
+    d = int(np.prod(directions.shape))
+    unit = torch.cat([torch.eye(d, dtype=torch.float64), torch.zeros(directions.l, d).double()])
     p = A.theta.shape[0]
     blocks = [theta.project(unit) for theta in A.blocks(10**9)]
     return torch.cat([z.view(p, -1, d).transpose(0, 1).reshape(-1, d) for z in blocks])
 
 
-@given(law=laws(), seed=st.integers(0, 10**6))
-def test_directions_are_orthonormal(law, seed):
-    W = dense(drawn(law, seed), law)
+@given(directions=tiles(), seed=st.integers(0, 10**6))
+def test_directions_are_orthonormal(directions, seed):
+    W = dense(drawn(directions, seed), directions)
     torch.testing.assert_close(W @ W.T, torch.eye(len(W), dtype=torch.float64), atol=1e-5, rtol=0)
 
 
-@given(law=laws(), seed=st.integers(0, 10**6))
-def test_tiles_are_disjoint_squares(law, seed):
+@given(directions=tiles(), seed=st.integers(0, 10**6))
+def test_tiles_are_disjoint_squares(directions, seed):
     """Each has all channels of S neighbouring rows and columns, around the border if need be.
 
     Where x is not as wide, all of it.
     """
-    channels, height, width = law.shape
-    cells = drawn(law, seed).cells
-    a, b = tile_sides(law.shape, law.patch)
+    channels, height, width = directions.shape
+    cells = drawn(directions, seed).cells
+    a, b = tile_sides(directions.shape, directions.patch)
     assert len(cells) == (height // a) * (width // b)
     assert len(cells.unique()) == cells.numel()
     for tile in cells:
-        channel, row, column = np.unravel_index(tile.numpy(), law.shape)
+        channel, row, column = np.unravel_index(tile.numpy(), directions.shape)
         for line, side, patch in ((row, height, a), (column, width, b)):
             first = [i for i in set(line) if (i - 1) % side not in set(line)]
             assert len(set(line)) == patch
@@ -71,20 +71,20 @@ def test_tiles_are_disjoint_squares(law, seed):
 
 @given(d=st.integers(2, 30), patch=st.integers(1, 9), seed=st.integers(0, 10**6))
 def test_tiles_of_a_table_are_disjoint_columns(d, patch, seed):
-    law = Tiles((d,), min(patch, d), Rotation(min(patch, d)))
-    A = drawn(law, seed)
-    assert A.cells.shape == (d // law.patch, law.patch)
+    directions = Tiles((d,), min(patch, d), Rotation(min(patch, d)))
+    A = drawn(directions, seed)
+    assert A.cells.shape == (d // directions.patch, directions.patch)
     assert len(A.cells.unique()) == A.cells.numel()
-    W = dense(A, law)
+    W = dense(A, directions)
     torch.testing.assert_close(W @ W.T, torch.eye(len(W), dtype=torch.float64), atol=1e-5, rtol=0)
 
 
-@given(law=laws(), seed=st.integers(0, 10**6), m=st.integers(1, 5))
-def test_lift_is_the_adjoint_of_project(law, seed, m):
+@given(directions=tiles(), seed=st.integers(0, 10**6), m=st.integers(1, 5))
+def test_lift_is_the_adjoint_of_project(directions, seed, m):
     """On x; the condition is projected, but not moved."""
-    A, d = drawn(law, seed), int(np.prod(law.shape))
+    A, d = drawn(directions, seed), int(np.prod(directions.shape))
     rng = torch.Generator().manual_seed(seed)
-    u = torch.randn(d + law.l, m, generator=rng, dtype=torch.float64)
+    u = torch.randn(d + directions.l, m, generator=rng, dtype=torch.float64)
     u[d:] = 0
     for theta in A.blocks(m):
         z = theta.project(u)
@@ -94,21 +94,21 @@ def test_lift_is_the_adjoint_of_project(law, seed, m):
         assert not moved[d:].any()
 
 
-@given(law=laws(), seed=st.integers(0, 10**6))
-def test_conditions_enter_all_tiles_alike(law, seed):
-    A, d = drawn(law, seed), int(np.prod(law.shape))
-    p, l = len(A.theta), law.l
+@given(directions=tiles(), seed=st.integers(0, 10**6))
+def test_conditions_enter_all_tiles_alike(directions, seed):
+    A, d = drawn(directions, seed), int(np.prod(directions.shape))
+    p, l = len(A.theta), directions.l
     y = torch.cat([torch.zeros(d, l), torch.eye(l)]).double()
     for theta in A.blocks(10):
         n = len(theta.cells)
         z = theta.project(y)
-        tiles = z.view(p, n, l).transpose(0, 1) if law.shared else z.view(n, p, l)
-        torch.testing.assert_close(tiles, A.theta[:, p:].expand(n, p, l))
+        by_tile = z.view(p, n, l).transpose(0, 1) if directions.shared else z.view(n, p, l)
+        torch.testing.assert_close(by_tile, A.theta[:, p:].expand(n, p, l))
 
 
 def test_offsets_reach_every_coordinate_as_often():
-    law = Tiles((1, 7, 7), 3, Rotation(9))
-    seen = torch.cat([drawn(law, seed).cells.flatten() for seed in range(4000)])
+    directions = Tiles((1, 7, 7), 3, Rotation(9))
+    seen = torch.cat([drawn(directions, seed).cells.flatten() for seed in range(4000)])
     assert seen.bincount().float().div(4000 * 36 / 49).sub(1).abs().amax() < 0.1
 
 

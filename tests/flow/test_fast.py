@@ -91,7 +91,7 @@ def test_same_bits_for_any_threads_and_chunks(condition, values, monkeypatch):
     one = bits(image_flow(condition), 700)
     torch.set_num_threads(2)
     assert torch.equal(bits(image_flow(condition), 700), one)
-    monkeypatch.setattr(distributed, "VALUES", values)
+    monkeypatch.setattr(distributed, "BLOCK_VALUES", values)
     assert torch.equal(bits(image_flow(condition), 700), one)
 
 
@@ -102,7 +102,7 @@ def test_same_bits_for_any_threads_and_chunks_at_image_size(stage, monkeypatch):
     results = []
     for threads, values in [(1, 1), (2, 2**16), (2, 2**30)]:
         torch.set_num_threads(threads)
-        monkeypatch.setattr(distributed, "VALUES", values)
+        monkeypatch.setattr(distributed, "BLOCK_VALUES", values)
         results.append(bits(flow, 2000))
     assert torch.equal(results[0], results[1])
     assert torch.equal(results[0], results[2])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sliceflow.codec._conditions import Columns, Label, Observed, Unconditional
 from sliceflow.core._random import Draw, Random
-from sliceflow.directions import BLOCK
+from sliceflow.directions import BLOCK_DIRECTIONS
 from sliceflow.flow._engines import Exact
 from sliceflow.flow._targets import ArrayTarget
 from sliceflow.flow.schedules import Stage
@@ -150,7 +150,11 @@ def test_algorithm_1_with_local_directions(seed):
 def small_flow(condition="none", seed=0, **options):
     """Return a flow of float32 tables, and its number of coordinates."""
     condition, data = make(condition, 4, 40, np.random.default_rng(seed), xi=5.0)
-    options = {"engine": Exact(3 * BLOCK + 5), "schedule": (Stage(2), Stage(1)), **options}
+    options = {
+        "engine": Exact(3 * BLOCK_DIRECTIONS + 5),
+        "schedule": (Stage(2), Stage(1)),
+        **options,
+    }
     return flow_of([ArrayTarget(data.float())], (4,), condition=condition, seed=seed, **options)
 
 
@@ -179,15 +183,15 @@ def test_frozen_coordinates_stay_bit_equal(condition, seed, entropy):
     condition=st.sampled_from(CONDITIONS),
     seed=st.integers(0, 10**6),
     m=st.integers(2, 60),
-    rows=st.integers(1, BLOCK),
+    rows=st.integers(1, BLOCK_DIRECTIONS),
 )
 def test_same_bits_for_any_threads_and_chunks(condition, seed, m, rows):
-    memory = 4 * BLOCK * (m + 40) + rows * (125 * m + 16 * 40)
+    memory = 4 * BLOCK_DIRECTIONS * (m + 40) + rows * (125 * m + 16 * 40)
     assert chunk_size(memory, m, 40) == rows
     torch.set_num_threads(1)
     one = bits(small_flow(condition, seed), m)
     torch.set_num_threads(2)
-    engine = Exact(3 * BLOCK + 5, memory=memory)
+    engine = Exact(3 * BLOCK_DIRECTIONS + 5, memory=memory)
     assert torch.equal(bits(small_flow(condition, seed, engine=engine), m), one)
 
 
@@ -206,7 +210,7 @@ def test_same_bits_for_any_threads_and_chunks_at_image_size(stage):
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_a_stopped_flow_goes_on_with_the_same_bits(condition):
-    engine = Exact(3 * BLOCK + 5, entropy=0.01, n_cdf=20)
+    engine = Exact(3 * BLOCK_DIRECTIONS + 5, entropy=0.01, n_cdf=20)
     options = {"engine": engine, "schedule": (Stage(3), Stage(2))}
     flow = small_flow(condition, **options)
     whole = bits(flow)
@@ -252,7 +256,7 @@ def test_each_step_sees_a_batch_of_its_own():
 
 def test_noise_has_its_variance():
     """With a step size of almost nothing, all that moves is the noise, of variance 2λη."""
-    engine = Exact(3 * BLOCK + 5, 1e-8, entropy=0.5e8)
+    engine = Exact(3 * BLOCK_DIRECTIONS + 5, 1e-8, entropy=0.5e8)
     flow = small_flow(engine=engine, schedule=(Stage(1),))
     state = flow.start(30)
     before = state.particles.clone()

@@ -5,19 +5,19 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from test_histogram import DISTRIBUTIONS, cauchy, displacement, drawn, gaussian, samples
+from test_histogram import DISTRIBUTIONS, cauchy, displacement, drawn, gaussian, name_of, samples
 
 from sliceflow.transport import HistogramMap, KnotMap, Values
 from sliceflow.transport._histogram import Counted
-from sliceflow.transport._knots import FEW, part_ends
+from sliceflow.transport._knots import MIN_VALUES_PER_PART, part_ends
 
 
 @pytest.mark.parametrize(
-    "law", [law for law in DISTRIBUTIONS if law is not cauchy], ids=lambda law: law.__name__
+    "distribution", [each for each in DISTRIBUTIONS if each is not cauchy], ids=name_of
 )
-def test_means_of_parts(law):
+def test_means_of_parts(distribution):
     """To a part of a cell; the outermost cells of a Cauchy distribution are too wide for that."""
-    values = drawn(law, 0, 3000)
+    values = drawn(distribution, 0, 3000)
     ours = Counted.of(Values.of(values), 512).means(torch.linspace(0, 1, 5, dtype=torch.float64))
     parts = np.split(np.sort(values.numpy()), 4, axis=1)
     for mean, part in zip(ours.T.numpy(), parts, strict=True):
@@ -72,9 +72,9 @@ def test_it_is_monotone_and_stays_between_the_extremes(p, q):
     assert (mapped <= q.amax(dim=1, keepdim=True) + slack).all()
 
 
-@pytest.mark.parametrize("law", DISTRIBUTIONS, ids=lambda law: law.__name__)
-def test_more_knots_come_nearer_to_the_map(law):
-    p, q = drawn(gaussian, 0, 5000), drawn(law, 1, 5000)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=name_of)
+def test_more_knots_come_nearer_to_the_map(distribution):
+    p, q = drawn(gaussian, 0, 5000), drawn(distribution, 1, 5000)
     T = HistogramMap.between(p, q)
     inner = p.sort(dim=1).values[:, 100:-100].contiguous()
     few, many = (
@@ -89,8 +89,8 @@ def test_parts_are_large_enough(parts, n):
     ends = part_ends(parts, n)
     assert ends[0] == 0
     assert ends[-1] == 1
-    assert len(ends) - 1 == max(2, min(parts, n // FEW))
-    assert (n * ends.diff() > min(FEW, n / 2) - 1e-6).all()
+    assert len(ends) - 1 == max(2, min(parts, n // MIN_VALUES_PER_PART))
+    assert (n * ends.diff() > min(MIN_VALUES_PER_PART, n / 2) - 1e-6).all()
 
 
 def test_tails_keep_their_spread():
@@ -101,7 +101,7 @@ def test_tails_keep_their_spread():
 
 
 def test_chance_moves_others_less():
-    """Between two samples of one law the right map is none at all."""
+    """Between two samples of one distribution the right map is none at all."""
     p, q, new = (drawn(gaussian, seed, 2000) for seed in range(3))
     T = HistogramMap.between(p, q)
     ours, theirs = (displacement(S, new).square().mean() for S in (T.by_knots(16), T))

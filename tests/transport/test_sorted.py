@@ -79,7 +79,7 @@ def test_cost_in_float32_is_the_wasserstein_distance():
 
 
 def test_known_distributions():
-    """From normal to exponential samples: T must come near the map between the two laws."""
+    """From normal to exponential samples: T must come near the map between these distributions."""
     rng = np.random.default_rng(0)
     p, q = (
         torch.from_numpy(a)[None] for a in (rng.normal(size=10**5), rng.exponential(size=10**5))

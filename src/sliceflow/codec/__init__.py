@@ -1,4 +1,4 @@
-"""Between what a user has and particles: arrays, dtypes, units, labels and conditions."""
+"""Converts users' arrays to particles and back: dtypes, units, labels and conditions."""
 
 from sliceflow.codec._codec import Codec, Output
 from sliceflow.codec._conditions import Columns, Condition, Label, Observed, Unconditional

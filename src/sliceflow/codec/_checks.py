@@ -9,16 +9,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow.codec._kinds import EXACT, Kind
-from sliceflow.core._validation import LARGEST
+from sliceflow.codec._kinds import MAX_EXACT, Kind
+from sliceflow.core._validation import MAX_MAGNITUDE
 
-BRIGHTEST = 16.0
+MAX_BRIGHTNESS = 16.0
 """Largest allowed value in images of floats, which are expected to be about −1 to 1."""
 
-MOST_LABELS = 100
+MAX_LABELS = 100
 """Integers are labels if there are at most this many different ones."""
 
-MOST_CLASSES = 1000
+MAX_CLASSES = 1000
 """Maximum number of classes: a label is a one-hot vector, which should not outgrow x."""
 
 
@@ -83,7 +83,7 @@ def _check_images(x: Any, values: Tensor, name: str) -> None:
             f"{name} has images of dtype {getattr(x, 'dtype', 'int')}: pass bytes from 0 to 255 "
             f"(uint8), or floats of about -1 to 1"
         )
-    if values.numel() and values.abs().max() > BRIGHTEST:
+    if values.numel() and values.abs().max() > MAX_BRIGHTNESS:
         raise ValueError(
             f"{name} has images of floats up to {values.abs().max():.4g}: pass bytes from 0 to 255 "
             f"as uint8; rescale other values to about -1 to 1"
@@ -120,15 +120,17 @@ def check_finite(values: Tensor, name: str) -> None:
         raise ValueError(f"{name} contains NaN: fill in missing values, or drop their rows")
     if values.isinf().any():
         raise ValueError(f"{name} contains infinity: drop these rows, or clip their values")
-    if (values.abs() > LARGEST).any():
-        raise ValueError(f"{name} has values beyond {LARGEST:g}, too large for float32: rescale it")
+    if (values.abs() > MAX_MAGNITUDE).any():
+        raise ValueError(
+            f"{name} has values beyond {MAX_MAGNITUDE:g}, too large for float32: rescale it"
+        )
 
 
 def are_labels(y: Any, y_type: str | None = None) -> bool:
-    """Return whether y is labels; otherwise it is numbers. This is the only place that decides.
+    """Return whether y is labels; otherwise it is numbers. Only this function decides that.
 
     Strings and booleans are labels. One column of integers is labels if it has at most
-    `MOST_LABELS` different ones, each occurring twice on average. Everything else is numbers.
+    `MAX_LABELS` different ones, each occurring twice on average. Everything else is numbers.
     ``y_type`` overrides the rule.
     """
     if y_type is not None:
@@ -147,7 +149,7 @@ def are_labels(y: Any, y_type: str | None = None) -> bool:
     if kind == "f" and not (np.isfinite(y) & (y == np.floor(y))).all():
         return False
     n_different = len(np.unique(y))
-    if n_different <= min(MOST_LABELS, max(2, len(y) // 2)):
+    if n_different <= min(MAX_LABELS, max(2, len(y) // 2)):
         return True
     if kind != "f":
         warnings.warn(
@@ -191,9 +193,9 @@ def check_labels(y: Any, n: int) -> tuple[np.ndarray, Tensor]:
         raise ValueError(
             f"y has one class, {classes[0]}: leave y out, or pass rows of other classes"
         )
-    if len(classes) > MOST_CLASSES:
+    if len(classes) > MAX_CLASSES:
         raise ValueError(
-            f"y has {len(classes):,} different labels, more than {MOST_CLASSES:,}: merge rare "
+            f"y has {len(classes):,} different labels, more than {MAX_CLASSES:,}: merge rare "
             'ones, or pass y_type="numbers" if they are numbers'
         )
     return classes, torch.from_numpy(codes)
@@ -252,8 +254,8 @@ def _half(name: str, shape: tuple[int, ...]) -> np.ndarray:
     mask = np.zeros(shape, dtype=bool)
     axis, first = (1 if name in ("top", "bottom") else 2), name in ("left", "top")
     middle = shape[axis] // 2
-    lines = np.arange(middle) if first else np.arange(middle, shape[axis])
-    mask[(slice(None),) * axis + (lines,)] = True
+    half = slice(None, middle) if first else slice(middle, None)
+    mask[(slice(None),) * axis + (half,)] = True
     return mask
 
 
@@ -264,7 +266,7 @@ def check_given_labels(y: Any, n: int, classes: np.ndarray) -> Tensor:
     y = _one_column(_array(y))
     distinct, places = np.unique(y, return_inverse=True)
     known = {label: number for number, label in enumerate(classes.tolist())}
-    # Compared as Python does: to NumPy, 10 and "10" are equal, and 2**60 + 1 becomes a float.
+    # Compared by Python, not NumPy: there, 10 and "10" are equal, and 2**60 + 1 becomes a float.
     numbers = np.array([known.get(label, -1) for label in distinct.tolist()], dtype=int)
     if (numbers < 0).any():
         are_numbers = y.dtype.kind in "iuf" and classes.dtype.kind in "iuf"
@@ -304,7 +306,7 @@ def check_given_rows(y: Any, n: int, mask: Tensor, names: Sequence[str] = ()) ->
         )
     y = _as_frame(y)
     if _is_frame(y) and names:
-        y = _placed(y, mask, names)
+        y = _rows_of_frame(y, mask, names)
     values = check_numbers(y, "y")
     rows = _one_or_each(values.cpu().double().numpy(), n, tuple(mask.shape))
     particles = torch.from_numpy(rows.reshape(n, -1).T.copy())
@@ -322,8 +324,8 @@ def check_given_bytes(particles: Tensor, mask: Tensor) -> None:
 def column_names(frame: Any) -> tuple[str, ...]:
     """Return the names of the columns of a data frame or series, if they are strings."""
     names = tuple(frame.columns) if _is_frame(frame) else (getattr(frame, "name", None),)
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"two columns have the name {twice[0]}: rename one of them")
+    if duplicates := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"two columns have the name {duplicates[0]}: rename one of them")
     return names if all(isinstance(name, str) for name in names) else ()
 
 
@@ -351,7 +353,7 @@ def _check_names(frame: Any, names: Sequence[str]) -> None:
         )
 
 
-def _placed(frame: Any, mask: Tensor, names: Sequence[str]) -> np.ndarray:
+def _rows_of_frame(frame: Any, mask: Tensor, names: Sequence[str]) -> np.ndarray:
     """Return rows of x with the observed columns of a data frame filled in."""
     observed = mask.flatten().nonzero().squeeze(1).tolist()
     _check_names(frame, [names[i] for i in observed])
@@ -363,7 +365,9 @@ def _placed(frame: Any, mask: Tensor, names: Sequence[str]) -> np.ndarray:
 
 def _check_exact(values: np.ndarray, name: str) -> None:
     """Refuse integers that are not exact in float64."""
-    if values.itemsize == 8 and values.size and max(int(values.max()), -int(values.min())) > EXACT:
+    if values.itemsize < 8 or not values.size:
+        return
+    if max(int(values.max()), -int(values.min())) > MAX_EXACT:
         raise ValueError(
             f"{name} has whole numbers beyond 2**53, which floats cannot hold: subtract the "
             "minimum first, or leave them out if they are ids"

@@ -1,11 +1,11 @@
-"""The codec: everything between what a user has and particles, both ways.
+"""The codec converts users' data to particles, and particles back to users' data.
 
     z = codec.encode(x, y)    rows of data to particles (D, M)
     x = codec.decode(z)       and back: the same kind of array, dtype and units
 
-A particle is x and, below it, the coordinates of its condition. Columns of numbers are brought to
-mean 0 and standard deviation 1, bytes to brightness between −1 and 1, labels to one-hot vectors.
-New samples start from what is given of them:
+A particle is x and, below it, the coordinates of its condition. Columns of numbers are scaled to
+mean 0 and standard deviation 1. Bytes become brightness between −1 and 1, and labels become one-hot
+vectors. New samples start from their conditions:
 
     given = codec.given(n, y)
     z = codec.particles(given)
@@ -44,21 +44,21 @@ Output = Literal["numpy", "torch"] | None
 """The kind of array to return; None for that of the data."""
 
 LABEL_AMPLIFIER, NUMBER_AMPLIFIER = 10.0, 1.0
-"""ξ by default. For numbers, 10 would make z almost y alone: x would follow single rows."""
+"""Default ξ. For numbers, ξ = 10 would hide x behind y, and x would follow single rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Codec:
-    """How rows of x, and of y, become particles (D, M), and particles rows.
+    """Converts rows of x and y to particles (D, M), and particles to rows.
 
     Parameters
     ----------
     x, y
-        The kinds of array that x and y are; None without y.
+        The kind of array of x, and of y; None without y.
     condition
         How x and y are joined, and which coordinates are given.
     scaling
-        The units of each coordinate.
+        The shift and scale of each coordinate.
     support
         The range of given numbers in the data.
     classes
@@ -114,7 +114,7 @@ class Codec:
 
     @property
     def needs_data(self) -> bool:
-        """Whether nobody can sample without numbers or rows that resemble the data."""
+        """Whether sampling needs numbers or rows that resemble the data."""
         is_numbers = self.condition.n_columns > 0 and self.classes is None
         return is_numbers or self.condition.mask is not None
 
@@ -125,7 +125,7 @@ class Codec:
     def encode(self, x: Any, y: Any = None) -> Tensor:
         """Return rows x and their labels or columns y as particles (D, n), in float32."""
         rows = check_rows(x).cpu()
-        z = self.condition.join(rows.flatten(1).T, self._rows_of(y, len(rows)))
+        z = self.condition.join(rows.flatten(1).T, self._joinable(y, len(rows)))
         return self.scaling.forward(self.support.clip(z))
 
     def decode(self, z: Tensor, given: Tensor | None = None) -> Any:
@@ -133,7 +133,7 @@ class Codec:
 
         Observed coordinates come back exactly as they were ``given``.
         """
-        x, _ = self.condition.split(self.scaling.back(z))
+        x, _ = self.condition.split(self.scaling.inverse(z))
         mask = self.condition.mask
         if given is not None and mask is not None:
             x[mask] = given[mask]
@@ -142,7 +142,7 @@ class Codec:
 
     def decode_y(self, z: Tensor) -> Any:
         """Return the labels or columns of particles (D, n); None if they have none."""
-        _, y = self.condition.split(self.scaling.back(z))
+        _, y = self.condition.split(self.scaling.inverse(z))
         if y is None or self.y is None:
             return None
         if self.classes is None:
@@ -151,9 +151,9 @@ class Codec:
         return labels if self.y.device is None else torch.from_numpy(labels)
 
     def given(self, n: int, y: Any) -> Tensor:
-        """Return what is given of n samples, along the last dimension, from one y or n of them.
+        """Return the conditions of n samples, from one y for all or one for each.
 
-        Class numbers (n,), columns (l, n), or rows of x (d, n), in the units of the data.
+        These are class numbers (n,), columns (l, n) or rows of x (d, n), in the units of the data.
         """
         if self.condition.mask is not None:
             given = self._given_rows(n, y)
@@ -171,7 +171,7 @@ class Codec:
         return given
 
     def particles(self, given: Tensor) -> Tensor:
-        """Return particles (D, n), in float32, that hold what is given; the rest is arbitrary."""
+        """Return particles (D, n), in float32, with these conditions; the rest is arbitrary."""
         if self.condition.mask is None:
             x = torch.zeros(math.prod(self.shape), given.shape[-1], dtype=torch.float64)
             z = self.condition.join(x, given)
@@ -179,8 +179,8 @@ class Codec:
             z = given
         return self.scaling.forward(self.support.clip(z))
 
-    def _rows_of(self, y: Any, n: int) -> Tensor | None:
-        """Return y of n rows of data as the condition joins it."""
+    def _joinable(self, y: Any, n: int) -> Tensor | None:
+        """Return y of n rows of data in the form that the condition joins to x."""
         if self.classes is not None:
             return _check_known_labels(y, n, self.classes)
         return check_columns(y, n) if self.condition.l else None
@@ -203,10 +203,10 @@ def _choose_condition(
     amplifier: float | None,
     observed: Any,
 ) -> tuple[Condition, Tensor | None, np.ndarray | None]:
-    """Return the condition for what is given, y as it joins it, and the classes."""
+    """Return the condition, y in the form that it joins to x, and the classes."""
     for name, value in (("amplifier", amplifier), ("y_type", y_type)):
         if value is not None and (y is None or observed is not None):
-            raise ValueError(f"{name} is about y, and there is none: leave it out, or give y")
+            raise ValueError(f"{name} is about y, but there is none: leave it out, or give y")
     if observed is not None:
         if y is not None:
             raise ValueError("observed and y are two conditions: give one of them")
@@ -235,18 +235,18 @@ def _scaled(kind: Kind, condition: Condition) -> tuple[Tensor, Tensor]:
 
 
 def _check_known_labels(y: Any, n: int, classes: np.ndarray) -> Tensor:
-    """Return class numbers of rows that come after those from which the classes are known."""
+    """Return the class numbers of rows of a stream, whose classes were found in other rows."""
     try:
         return check_given_labels(y, n, classes)
     except ValueError as error:
         raise ValueError(
-            f"{error}. A stream's labels are found in some of its rows, before the fit: put rare "
-            "labels together, or drop their rows"
+            f"{error}. A stream's labels are found in some of its rows, before the fit: merge rare "
+            "labels, or drop their rows"
         ) from error
 
 
 def _check_finite(x: Tensor, dtype: torch.dtype) -> None:
-    """Refuse samples that would be NaN or infinite as numbers of this type; bytes would hide it."""
+    """Refuse samples that are NaN or infinite in this dtype; as bytes, that would go unseen."""
     largest = torch.finfo(dtype if dtype.is_floating_point else x.dtype).max
     if not (x.abs() <= largest).all():
         raise FloatingPointError(

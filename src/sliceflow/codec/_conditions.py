@@ -2,16 +2,15 @@
 
 A condition answers these questions, and the engine asks no others:
 
-- How are x and y written as one particle? `join`, and back by `split`. Below x come ``l``
+- How do x and y form one particle? `join` joins them, `split` splits them. Below x come ``l``
   coordinates, whose part of a projection is amplified by ξ: z = θ_xᵀ x + ξ θ_yᵀ y.
-- What may move? The coordinates that are `free`; all others are frozen (the paper's velocity
+- Which coordinates may move? Those that are `free`. All others are frozen (the paper's velocity
   masking).
-- Which coordinates are given numbers? `numbers`: they are scaled and kept within the data.
-- Which particles share a class? `groups`: each class starts from its own Gaussian and keeps its
+- Which coordinates are given numbers? `numbers`. They are scaled, and clipped to the data's range.
+- Which particles share a class? `groups`. Each class starts from its own Gaussian, and has the same
   share of every batch.
 
-To add a condition, write a class here, let `codec.Codec.fit` choose it and
-`files` save it.
+To add a condition, write a class here, let `Codec.fit` choose it, and let `files` save it.
 """
 
 import math
@@ -25,7 +24,7 @@ Shape = tuple[int, ...]
 
 
 class Condition(ABC):
-    """Base of all conditions."""
+    """Base class of conditions."""
 
     l: int = 0
     """The number of coordinates below x."""
@@ -85,7 +84,7 @@ class Observed(Unconditional):
         self.free = (~mask).nonzero().squeeze(1)
 
     def numbers(self, shape: Shape) -> Tensor:
-        """Return the given columns of a table. Pixels are not numbers of their own."""
+        """Return the given columns of a table. Given pixels are not scaled or clipped."""
         assert self.mask is not None
         return torch.arange(0) if len(shape) == 3 else self.mask.nonzero()[:, 0]
 
@@ -114,7 +113,7 @@ class Columns(Condition):
 
 
 class Label(Condition):
-    """Given a class, one of ``l``: below x stands its one-hot vector."""
+    """Given one of ``l`` classes, as a one-hot vector below x."""
 
     n_columns = 1
 

@@ -1,4 +1,4 @@
-"""Columns in units of their own, with mean 0 and standard deviation 1; bytes from −1 to 1."""
+"""Scaling: columns to mean 0 and standard deviation 1, bytes to the range −1 to 1."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -6,11 +6,11 @@ from typing import Self
 import torch
 from torch import Tensor
 
-CHUNK = 64
-"""Coordinates that are scaled at a time."""
+CHUNK_COORDINATES = 64
+"""Number of coordinates that are scaled at a time."""
 
 PIXEL_SHIFT, PIXEL_SCALE = 127.5, 128
-"""A byte b stands for a level of brightness one 128th wide: its middle is (b − 127.5) / 128."""
+"""A byte b stands for an interval of brightness: centre (b − 127.5) / 128, width 1/128."""
 
 
 def to_bytes(brightness: Tensor) -> Tensor:
@@ -38,18 +38,18 @@ class Scaling:
         return cls(shift, scale)
 
     def forward(self, z: Tensor) -> Tensor:
-        """Return z in its own units, as float32.
+        """Return z scaled, as float32.
 
-        Some coordinates at a time in float64: what is large and far from zero keeps its digits, and
-        all of z in float64 would take twice its memory.
+        Scaling is in float64, so that values far from zero keep their digits. It is done in chunks,
+        because all of z in float64 would take twice the memory.
         """
         scaled = torch.empty(z.shape, dtype=torch.float32, device=z.device)
-        for first in range(0, len(z), CHUNK):
-            some = slice(first, first + CHUNK)
-            shift, scale = self.shift[some].to(z.device), self.scale[some].to(z.device)
-            scaled[some] = (z[some].double() - shift) / scale
+        for first in range(0, len(z), CHUNK_COORDINATES):
+            chunk = slice(first, first + CHUNK_COORDINATES)
+            shift, scale = self.shift[chunk].to(z.device), self.scale[chunk].to(z.device)
+            scaled[chunk] = (z[chunk].double() - shift) / scale
         return scaled
 
-    def back(self, z: Tensor) -> Tensor:
+    def inverse(self, z: Tensor) -> Tensor:
         """Return z in the units of the data, as float64."""
         return z.cpu() * self.scale + self.shift

@@ -1,9 +1,9 @@
-"""Where the data has conditions: a flow knows nothing beyond them.
+"""The range of given numbers in the data: a flow knows nothing beyond it.
 
-A particle whose condition is far from that of any row would be moved by maps that were made from
-other particles, and x would absorb the difference. So a number that is given beyond the outermost
-rows counts as theirs, when a flow is fitted and when it is sampled. `FEW` rows at each end of a
-column share one value, so that an outlier does not stretch its range.
+If a particle's condition were far from that of any row, the maps would move it as they move other
+particles, and x would absorb the difference. So given numbers are clipped to the range of the data,
+both in a fit and in sampling. Up to `MAX_EDGE_ROWS` rows at each end of a column are clipped too,
+so that an outlier does not stretch the range.
 """
 
 import warnings
@@ -14,22 +14,22 @@ from typing import Self
 import torch
 from torch import Tensor
 
-FEW = 12
-"""Rows at each end of a column that share one value; one in a hundred, if that is less."""
+MAX_EDGE_ROWS = 12
+"""Maximum number of rows at each end of a column that are clipped to one value; at most 1 %."""
 
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Which coordinates of particles (D, M) are given numbers, (k,), and where the data has rows.
+    """The range, in the data, of those coordinates of particles (D, M) that are given numbers.
 
     Parameters
     ----------
     given
-        The numbers of these coordinates.
+        The indices of these coordinates, (k,).
     edges
-        The values, (k, 2), beyond which there are too few rows.
+        The lower and the upper value, (k, 2), to which numbers are clipped.
     ends
-        The least and the largest value of the data, (k, 2).
+        The smallest and the largest value in the data, (k, 2).
     """
 
     given: Tensor
@@ -38,16 +38,16 @@ class Support:
 
     @classmethod
     def of(cls, z: Tensor, given: Tensor) -> Self:
-        """Return where the given coordinates of these particles are."""
+        """Return the range of the given coordinates of these particles."""
         values = z[given].double().sort(dim=1).values
         n = max(z.shape[1], 1)
-        few = min(FEW, max(1, n // 100))
-        edges, ends = values[:, [few - 1, n - few]], values[:, [0, n - 1]]
-        is_one_value = edges[:, :1] == edges[:, 1:]  # all rows but a few: these must be told apart
+        edge_rows = min(MAX_EDGE_ROWS, max(1, n // 100))
+        edges, ends = values[:, [edge_rows - 1, n - edge_rows]], values[:, [0, n - 1]]
+        is_one_value = edges[:, :1] == edges[:, 1:]  # the few other rows must stay distinct
         return cls(given, torch.where(is_one_value, ends, edges), ends)
 
     def clip(self, z: Tensor) -> Tensor:
-        """Return particles whose given numbers are where the data has rows."""
+        """Return particles with their given numbers clipped."""
         if not len(self.given):
             return z
         edges, z = self.edges.to(z), z.clone()
@@ -55,13 +55,13 @@ class Support:
         return z
 
     def warn_beyond(self, values: Tensor, names: Sequence[str]) -> None:
-        """Warn of given numbers, (k, n), beyond all data, by the names of all coordinates."""
+        """Warn if given numbers, (k, n), are beyond the data; all coordinates have names."""
         if not len(self.given):
             return
         for i, value, (low, high) in zip(self.given, values, self.ends.tolist(), strict=True):
             if ((value < low) | (value > high)).any():
                 warnings.warn(
-                    f"{names[i]} is given beyond the data, which has {low:.6g} to {high:.6g}: "
-                    "samples are those of the nearest value that the data has",
+                    f"{names[i]} is given beyond the data, which ranges from {low:.6g} to "
+                    f"{high:.6g}: samples are those of the nearest value in the data",
                     stacklevel=5,
                 )

@@ -1,1 +1,1 @@
-"""What every part needs: random numbers, threads, processes, validation, files on disk."""
+"""Shared utilities: random numbers, threads, processes, validation, files on disk."""

@@ -1,4 +1,4 @@
-"""Files that are written atomically: to a temporary file, synced and renamed."""
+"""Atomic writes: to a temporary file, which is then synced and renamed."""
 
 import os
 import shutil
@@ -8,20 +8,20 @@ from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
 
-KEPT_CHARACTERS = 50
-"""Characters of the file's name in the temporary name, which must not get too long."""
+MAX_STEM_CHARACTERS = 50
+"""Maximum number of characters of the file's name in the temporary name."""
 
 
 @contextmanager
 def replacing(path: Path, sync: bool = True) -> Iterator[BinaryIO]:
     """Open a file that replaces ``path`` only once it is completely written.
 
-    Without ``sync`` a power cut may still leave it empty; syncing many small files is too slow.
+    Without ``sync``, a power cut may leave the file empty. Syncing many small files is too slow.
     """
-    target = Path(os.path.realpath(path))  # a symbolic link stays one
+    target = Path(os.path.realpath(path))  # keep a symbolic link, replace its target
     if target.exists() and not target.is_file():
         raise OSError(f"{path} is a folder, a pipe or a device: pass a file")
-    temporary = target.with_name(f"{target.name[:KEPT_CHARACTERS]}.{token_hex(4)}.part")
+    temporary = target.with_name(f"{target.name[:MAX_STEM_CHARACTERS]}.{token_hex(4)}.part")
     try:
         with temporary.open("x+b") as file:
             yield file

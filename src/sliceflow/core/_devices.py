@@ -1,4 +1,4 @@
-"""Which device work is done on: the one that is asked for, whatever PyTorch's default is."""
+"""Devices: work runs on the requested one, whatever PyTorch's default is."""
 
 import os
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import torch
 
 @contextmanager
 def cpu_by_default() -> Iterator[None]:
-    """Let PyTorch make new tensors on the CPU, whatever `torch.set_default_device` says."""
+    """Create new tensors on the CPU, whatever `torch.set_default_device` says."""
     before = torch.get_default_device()
     if before.type == "cpu":
         yield
@@ -23,7 +23,7 @@ def cpu_by_default() -> Iterator[None]:
 
 
 def check_device(device: Any) -> torch.device:
-    """Return the device if it can be used here, with float64 for ranks."""
+    """Return the device if it can be used here, also in float64, which ranks need."""
     try:
         torch.ones(1, device=torch.device(device), dtype=torch.float64).item()
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
@@ -34,7 +34,7 @@ def check_device(device: Any) -> torch.device:
 
 
 def own_device(device: torch.device) -> torch.device:
-    """Return the GPU of this one of many processes, if GPUs are asked for and none by number."""
+    """Return the GPU of this process, if the device is a GPU without a number."""
     if device.type != "cuda" or device.index is not None:
         return device
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)) % torch.cuda.device_count())

@@ -1,9 +1,9 @@
-"""One process or many: who has which shards, and what they have to merge.
+"""One process or many: which shards each process has, and what processes merge.
 
-Particles and data are cut into V shards, and each process has some of them: always the same matrix
-products, whoever does them. What a step needs to know of all particles and all data are extremes
-and counts, which merge to the same bits in any order. So a run gives the same bits on any number of
-processes.
+Particles and data are cut into V shards, and each process has some of them. Matrix products are
+made shard by shard, so they do not depend on the number of processes. From all shards together, a
+step needs only extremes and counts, which merge to the same bits in any order. So a run gives the
+same bits on any number of processes.
 """
 
 import ctypes
@@ -23,28 +23,28 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from sliceflow.core._threads import parallel, results, shared_out, start_workers
+from sliceflow.core._threads import parallel, parallel_by_slice, results, start_workers
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 Merge = Callable[[Tensor, "dist.ReduceOp.RedOpType"], None]
-"""Combines a tensor with those of the other processes, in place, by minimum, maximum or sum.
+"""Reduces a tensor over all processes, in place, by minimum, maximum or sum.
 
-Sums are of integers: each operation gives the same bits in any order.
+Only integers are summed, so each operation gives the same bits in any order.
 """
 
 SHARDS = 64
-"""V, if there is more than one process."""
+"""Default number of shards, V, if there is more than one process."""
 
-VALUES = 2**20
-"""Values along directions that a thread works on at a time: enough to be worth a call."""
+BLOCK_VALUES = 2**20
+"""Number of projected values that a thread processes at a time: enough to be worth a call."""
 
 TIMEOUT = float(os.environ.get("SLICEFLOW_TIMEOUT", 30))
-"""Seconds after which a message without an answer is an error; the same for all processes."""
+"""Seconds until an unanswered message is an error; must be the same for all processes."""
 
 LANES = 2
-"""Blocks of directions in progress: some are worked on while others wait for messages."""
+"""Number of blocks in progress: some are processed while others wait for messages."""
 
 
 class Group(ABC):
@@ -63,37 +63,37 @@ class Group(ABC):
         """The shards of this process."""
 
     def cuts(self, n: int) -> list[slice]:
-        """Return which of n items each shard of this process has."""
+        """Return the slice of n items that each shard of this process has."""
         return [slice(v * n // self.shards, (v + 1) * n // self.shards) for v in self.own]
 
     def widths(self, n: int) -> list[int]:
-        """Return how many of n items each shard of this process has."""
+        """Return the number of items that each shard of this process has, of n."""
         return [cut.stop - cut.start for cut in self.cuts(n)]
 
     @abstractmethod
     def block_size(self, h: int, m: int) -> int:
-        """Return how many of h directions make a block, with m values along each.
+        """Return the number of directions in a block, of h directions with m values along each.
 
-        Every process has to call this, and gets the same number.
+        Every process must call this, and all get the same number.
         """
 
     @abstractmethod
     def run(
         self, work: Callable[[Item, Merge | None], Result], items: Iterable[Item], in_order: bool
     ) -> list[Result]:
-        """Return the results of work on items, of which every process has the same number.
+        """Return the results of ``work`` on items. All processes must have equally many items.
 
-        The work is passed what it merges with, or None if this process has everything. In order,
-        each item is finished before the next one begins.
+        ``work`` is passed an item and a `Merge`, or None if there are no other processes. With
+        ``in_order``, each item is finished before the next one begins.
         """
 
     @abstractmethod
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """Return the results of work on shards, with the same bits whoever has them."""
+        """Return the results of ``work`` on shards: the same bits on any number of processes."""
 
     @abstractmethod
     def gather(self, own: Sequence[Tensor]) -> list[Tensor]:
-        """Return the tensors of all shards, each with a last dimension of its own."""
+        """Return the tensors of all shards, whose last dimensions may differ."""
 
     @abstractmethod
     def all_max(self, *values: int) -> list[int]:
@@ -114,20 +114,20 @@ class SingleProcess(Group):
         return range(self.shards)
 
     def block_size(self, h: int, m: int) -> int:
-        """Return enough to be worth a call, but leave some for each thread."""
-        return max(1, min(-(-h // torch.get_num_threads()), VALUES // m))
+        """Return enough directions to be worth a call, but leave a block for each thread."""
+        return max(1, min(-(-h // torch.get_num_threads()), BLOCK_VALUES // m))
 
     def run(
         self, work: Callable[[Item, Merge | None], Result], items: Iterable[Item], in_order: bool
     ) -> list[Result]:
-        """Return the results of work that is done in parallel, if it may be."""
+        """Return the results, computed in parallel unless ``in_order``."""
         if in_order:
             return [work(item, None) for item in items]
         return parallel(lambda item: work(item, None), items)
 
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """Return the results: of many shards by one thread each, of one by all threads."""
-        return shared_out(work, items) if self.shards > 1 else [work(item) for item in items]
+        """Return the results. Many shards use one thread each; a single one uses all threads."""
+        return parallel_by_slice(work, items) if self.shards > 1 else [work(item) for item in items]
 
     def gather(self, own: Sequence[Tensor]) -> list[Tensor]:
         """Return the tensors themselves."""
@@ -139,11 +139,12 @@ class SingleProcess(Group):
 
 
 class Lane:
-    """A thread that works on blocks of directions, with messages in an order of their own.
+    """A thread that processes blocks of directions, and exchanges its messages in order.
 
-    Every process has the same lanes, and gives each the same blocks in the same order, so the
-    messages of a lane match those of the same lane elsewhere. While one lane waits for a message,
-    another one works: ``turns`` has as many turns as the process has threads.
+    Every process has the same lanes and gives each lane the same blocks in the same order, so the
+    messages of a lane match those of the same lane of other processes. While one lane waits for a
+    message, another one works. The semaphore ``turns`` limits the lanes that work to the number of
+    threads.
     """
 
     def __init__(self, turns: Semaphore) -> None:
@@ -153,7 +154,7 @@ class Lane:
         self._thread = start_workers(1)
 
     def submit(self, work: Callable[[Item, Merge | None], Result], item: Item) -> Future[Result]:
-        """Do work after what was submitted before it."""
+        """Schedule ``work`` on an item, after everything that was submitted before."""
         return self._thread.submit(self._do, work, item)
 
     def _do(self, work: Callable[[Item, Merge | None], Result], item: Item) -> Result:
@@ -172,14 +173,14 @@ class Lane:
 
 @cache
 def _lanes() -> list[Lane]:
-    """Return the lanes of this process, made when they are first needed, by all processes."""
+    """Return the lanes of this process. All processes must make the first call together."""
     turns = Semaphore(torch.get_num_threads())
     return [Lane(turns) for _ in range(LANES)]
 
 
 @dataclass
 class TorchDistributed(Group):
-    """Processes of an initialised torch.distributed, such as torchrun starts."""
+    """The processes of an initialised torch.distributed, for example those of torchrun."""
 
     shards: int = SHARDS
     _lanes: list[Lane] = field(default_factory=_lanes, repr=False)
@@ -190,24 +191,24 @@ class TorchDistributed(Group):
 
     @property
     def own(self) -> range:
-        """Neighbouring shards, about as many as any other process has."""
+        """Neighbouring shards, about equally many on each process."""
         first, last = (rank * self.shards // self.size for rank in (self.rank, self.rank + 1))
         return range(first, last)
 
     @property
     def bytes_sent(self) -> int:
-        """The bytes that this process has merged with others so far."""
+        """Number of bytes that this process has sent to others so far."""
         return self._bytes_reduced + sum(lane.bytes_sent for lane in self._lanes)
 
     def block_size(self, h: int, m: int) -> int:
-        """Return as many as the process with the most values has room for."""
+        """Return the block size that fits the process with the most values."""
         (widest,) = self.all_max(m)
-        return max(1, min(h, VALUES // widest))
+        return max(1, min(h, BLOCK_VALUES // widest))
 
     def run(
         self, work: Callable[[Item, Merge | None], Result], items: Iterable[Item], in_order: bool
     ) -> list[Result]:
-        """Return the results of work that the lanes take in turn."""
+        """Return the results; the lanes take items in turn."""
         lanes = self._lanes[:1] if in_order else self._lanes
         futures = (
             lanes[number % len(lanes)].submit(work, item) for number, item in enumerate(items)
@@ -215,14 +216,14 @@ class TorchDistributed(Group):
         return results(futures)
 
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """Return the results, each by one thread."""
-        return shared_out(work, items)
+        """Return the results; each shard uses one thread."""
+        return parallel_by_slice(work, items)
 
     def gather(self, own: Sequence[Tensor]) -> list[Tensor]:
-        """Return the tensors of all shards, each with a last dimension of its own."""
-        everyones: list[list[Tensor]] = [[] for _ in range(self.size)]
-        dist.all_gather_object(everyones, list(own))
-        return [tensor for theirs in everyones for tensor in theirs]
+        """Return the tensors of all shards, whose last dimensions may differ."""
+        by_process: list[list[Tensor]] = [[] for _ in range(self.size)]
+        dist.all_gather_object(by_process, list(own))
+        return [tensor for tensors in by_process for tensor in tensors]
 
     def all_max(self, *values: int) -> list[int]:
         """Return the element-wise maximum over processes."""
@@ -233,24 +234,24 @@ class TorchDistributed(Group):
         return largest
 
 
-def distributed_group(shards: int | None = None, most: int = SHARDS) -> TorchDistributed:
-    """Return the processes that a launcher started, such as torchrun.
+def distributed_group(shards: int | None = None, max_shards: int = SHARDS) -> TorchDistributed:
+    """Return the processes that a launcher such as torchrun started.
 
-    Without a number of shards, there are 64, but no more than ``most``.
+    By default there are 64 shards, but at most ``max_shards``.
     """
     if not dist.is_initialized():
         if not dist.is_torchelastic_launched():
             raise ValueError(
-                "distributed=True shares a fit among processes, and no launcher has started any: "
+                "distributed=True shares a fit among processes, but no launcher has started any: "
                 "run python -m sliceflow.launch --nproc-per-node 2 script.py, or leave it out"
             )
         end_with_parent()
         dist.init_process_group("gloo", timeout=timedelta(seconds=TIMEOUT))
-    return TorchDistributed(shards or min(SHARDS, most))
+    return TorchDistributed(shards or min(SHARDS, max_shards))
 
 
 def end_with_parent() -> None:
-    """Be killed when torchrun is: its next one starts another process for the same shards."""
+    """Die with torchrun: when it restarts, it starts other processes for the same shards."""
     if sys.platform == "linux":
         pr_set_pdeathsig = 1
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)

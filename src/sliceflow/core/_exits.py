@@ -1,4 +1,4 @@
-"""How a command that cannot continue ends: with one line that says why, and an exit code."""
+"""How a failed command ends: with one line that says why, and an exit code."""
 
 import sys
 from typing import NoReturn

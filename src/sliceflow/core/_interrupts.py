@@ -9,7 +9,7 @@ from sliceflow.core._exits import INTERRUPTED
 
 
 def end_when_interrupted() -> None:
-    """Let Ctrl-C end the process without a traceback, unless it is ignored, as by nohup."""
+    """Let Ctrl-C end the process without a traceback, unless it is ignored, as with nohup."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
 

@@ -48,7 +48,7 @@ def check_memory(name: str, n: int, each: int) -> None:
     if free is not None and n * each > free:
         needed, fitting = _format(n * each), max(1, free // each)
         raise ValueError(
-            f"{name}={n} needs at least {needed} of memory, and {_format(free)} are free: "
+            f"{name}={n} needs at least {needed} of memory, but {_format(free)} are free: "
             f"pass {name}={fitting} or less"
         )
 

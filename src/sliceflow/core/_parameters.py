@@ -13,7 +13,7 @@ class Parameters:
         return {parameter.name: parameter.default for parameter in parameters}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return all parameters; ``deep`` is there for scikit-learn, none has its own."""
+        """Return all parameters; ``deep`` has no effect, and is there for scikit-learn."""
         return {name: getattr(self, name) for name in self._defaults()}
 
     def set_params(self, **parameters: Any) -> Self:

@@ -1,15 +1,15 @@
 """Every random draw has its own seed, made from (seed, stage, step) and what is drawn.
 
-Nothing depends on what was drawn before, so a run can stop at any step and go on with the same
-bits, and no draw depends on threads, chunks or the device: all are made on the CPU. There is no
-global random state.
+No draw depends on earlier draws, so a run can stop at any step and resume with the same bits. No
+draw depends on threads, chunks or the device, because all are made on the CPU. There is no global
+random state.
 
-A model file has the seed and not the directions, so a draw must have the same bits everywhere, for
-ever. NumPy may change the streams of its `Generator` in any release. Its bit generators have
+A model file has the seed but not the directions, so a draw must have the same bits everywhere and
+forever. NumPy may change the streams of its `Generator` in any release. Its bit generators have
 stronger guarantees (https://numpy.org/doc/stable/reference/random/compatibility.html): "PCG64 makes
-a guarantee that a fixed seed will always produce the same random integer stream". Draws are made
-here from these integers, and from +, −, ×, ÷ and √ alone, which IEEE 754 defines to the last bit.
-A logarithm of NumPy's would differ between versions and between CPUs.
+a guarantee that a fixed seed will always produce the same random integer stream". So draws are made
+here from these integers, with only +, −, ×, ÷ and √, which IEEE 754 defines to the last bit.
+NumPy's logarithm differs between versions and between CPUs.
 """
 
 from enum import IntEnum
@@ -19,8 +19,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-CHUNK = 2**14
-"""Normal numbers made at a time: few enough to stay in the cache."""
+NORMAL_CHUNK = 2**14
+"""Number of normal numbers made at a time: few enough to stay in the cache."""
 
 
 class Draw(IntEnum):
@@ -50,7 +50,7 @@ class Random:
         self._bits = np.random.PCG64((seed, stage, step, int(draw)))
 
     def _words(self, n: int) -> np.ndarray:
-        """Draw n integers of 32 bits: the lower half of each of PCG64, and its upper half."""
+        """Draw n 32-bit integers: the lower, then the upper half of each integer of PCG64."""
         both = self._bits.random_raw(-(-n // 2)).astype("<u8", copy=False)
         return both.view("<u4")[:n]
 
@@ -59,34 +59,35 @@ class Random:
         return self._words(n) * 2.0**-32
 
     def integers(self, n: int, size: int) -> np.ndarray:
-        """Draw integers in [0, n). The chance of each is 1/n, but for less than 2⁻⁵³."""
+        """Draw integers in [0, n). The probability of each differs from 1/n by less than 2⁻⁵³."""
         fraction = (self._bits.random_raw(size) >> np.uint64(11)) * 2.0**-53
         return (n * fraction).astype(np.int64)
 
     def integer(self, n: int) -> int:
-        """Draw one of them."""
+        """Draw one integer in [0, n)."""
         return int(self.integers(n, 1)[0])
 
     def permutation(self, n: int) -> np.ndarray:
-        """Draw an order of n things: that of random keys, which end in the number of their thing.
+        """Draw a permutation of n items, by sorting random keys.
 
-        So no two keys are equal, and every way to sort them gives the same order.
+        The lowest bits of a key are the number of its item. So no two keys are equal, and every
+        sorting algorithm gives the same order.
         """
-        number = np.uint64(2 ** (int(n) - 1).bit_length() - 1)
-        keys = (self._bits.random_raw(n) & ~number) | np.arange(n, dtype=np.uint64)
+        number_bits = np.uint64(2 ** (int(n) - 1).bit_length() - 1)
+        keys = (self._bits.random_raw(n) & ~number_bits) | np.arange(n, dtype=np.uint64)
         keys.sort()
-        return (keys & number).astype(np.int64)
+        return (keys & number_bits).astype(np.int64)
 
     def subset(self, n: int, size: int) -> np.ndarray:
-        """Draw some of n things, none of them twice."""
+        """Draw ``size`` of n items without replacement."""
         return self.permutation(n)[:size]
 
     def normal(self, shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
-        """Draw from N(0, 1). The first numbers are the same however many there are."""
+        """Draw from N(0, 1). The first numbers do not depend on how many are drawn."""
         x = np.empty(shape, dtype)
         flat = x.reshape(-1)
-        for first in range(0, x.size, CHUNK):
-            part = flat[first : first + CHUNK]
+        for first in range(0, x.size, NORMAL_CHUNK):
+            part = flat[first : first + NORMAL_CHUNK]
             part[:] = normal_quantile(self._words(len(part)))
         return x
 
@@ -107,22 +108,22 @@ class Key(NamedTuple):
     step: int = 0
 
     def rng(self) -> Random:
-        """Return its random numbers."""
+        """Return the random numbers of this draw."""
         return Random(*self)
 
 
-def child(seed: int, number: int) -> int:
-    """Return the seed of one of many that have a seed in common."""
+def child_seed(seed: int, number: int) -> int:
+    """Return the seed of one of many draws or shards, by its number, from a common seed."""
     return int(np.random.SeedSequence((seed, number)).generate_state(1, np.uint64)[0])
 
 
 def normal_quantile(k: np.ndarray) -> np.ndarray:
-    """Return the x below which N(0, 1) is with probability (k + ½) 2⁻³², for 32-bit integers k.
+    """Return the quantile of N(0, 1) at probability (k + ½) 2⁻³², for 32-bit integers k.
 
-    By the functions PPND7 of M. J. Wichura, "Algorithm AS 241: the percentage points of the normal
-    distribution", Applied Statistics 37 (1988), right to 1e-7. No |x| is above 6.34.
+    This is PPND7 of M. J. Wichura, "Algorithm AS 241: the percentage points of the normal
+    distribution", Applied Statistics 37 (1988), accurate to 1e-7. No |x| is above 6.34.
     """
-    q = (k - (2.0**31 - 0.5)) * 2.0**-32  # the probability, less ½: exact
+    q = (k - (2.0**31 - 0.5)) * 2.0**-32  # the probability minus ½, exactly
     r = q * q
     np.subtract(0.180625, r, out=r)
     x = _polynomial(r, 59.109374720, 159.29113202, 50.434271938, 3.3871327179)
@@ -143,9 +144,9 @@ def _tail_quantile(q: np.ndarray) -> np.ndarray:
 
 
 def _log(x: np.ndarray) -> np.ndarray:
-    """Return log x, right to 1e-9: x = m 2ᵉ, and log m is 2 artanh((m − c)/(m + c)) + log c."""
+    """Return log x, accurate to 1e-9: x = m 2ᵉ, log m = 2 artanh((m − c)/(m + c)) + log c."""
     m, e = np.frexp(x)
-    c = 0.7071067811865476  # √½, as m is from ½ to 1: s is between ±0.172
+    c = 0.7071067811865476  # √½: since m is from ½ to 1, s is between ±0.172
     s = (m - c) / (m + c)
     log: np.ndarray = 2 * s * _polynomial(s * s, 1 / 9, 1 / 7, 1 / 5, 1 / 3, 1.0)
     log += (e - 0.5) * 0.6931471805599453
@@ -153,7 +154,7 @@ def _log(x: np.ndarray) -> np.ndarray:
 
 
 def _polynomial(x: np.ndarray, first: float, second: float, *others: float) -> np.ndarray:
-    """Return a polynomial of x, given its coefficients from the highest power down."""
+    """Return a polynomial of x, with coefficients from the highest power down."""
     y: np.ndarray = first * x
     y += second
     for coefficient in others:
@@ -163,7 +164,7 @@ def _polynomial(x: np.ndarray, first: float, second: float, *others: float) -> n
 
 
 class NumPyRandom(Random):
-    """Draws of NumPy's `Generator`, with which models of version 1 were recorded."""
+    """Draws of NumPy's `Generator`, for model files of version 1, which were made with it."""
 
     def __init__(self, seed: int, draw: Draw, stage: int = 0, step: int = 0) -> None:
         super().__init__(seed, draw, stage, step)
@@ -179,7 +180,7 @@ class NumPyRandom(Random):
 
     @classmethod
     def is_unchanged(cls) -> bool:
-        """Whether NumPy still draws what it drew when these models were recorded."""
+        """Return whether NumPy still draws the numbers with which these models were made."""
         rng = cls(0, Draw.DIRECTIONS)
         drawn = rng.normal((2,)), rng.normal((2,), np.float64), rng.integers(1000, 2)
         return [*np.concatenate(drawn)] == [

@@ -1,4 +1,4 @@
-"""Reading files of users: a path may not exist, and a file may be damaged."""
+"""Reading users' files: a path may not exist, and a file may be damaged."""
 
 import difflib
 import os

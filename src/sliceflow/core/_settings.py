@@ -1,4 +1,4 @@
-"""Settings in YAML files: names and plain values, so that a small file cannot expand."""
+"""Settings in YAML files: only names and plain values, so that a small file stays small."""
 
 from pathlib import Path
 from typing import Any

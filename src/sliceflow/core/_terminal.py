@@ -1,4 +1,4 @@
-"""Printing for people. Much of the text comes from files, which may be anyone's."""
+"""Printing to a terminal. Much of the text comes from files, which may be malicious."""
 
 import sys
 from typing import TextIO

@@ -1,7 +1,7 @@
-"""Independent work on as many threads as PyTorch has, each of which keeps PyTorch to itself.
+"""Independent work on PyTorch's number of threads; within each, PyTorch uses one thread.
 
-An operation of PyTorch on one thread has the same bits however many threads work beside it, and
-threads that each have work of their own need not wait for one another after every operation.
+A PyTorch operation on one thread gives the same bits, however many other threads are working. And
+threads with separate work need not wait for one another after every operation.
 """
 
 import os
@@ -16,51 +16,51 @@ import torch
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_here = threading.local()
+_thread = threading.local()
 
 
 def parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Return the results of the work on all items; called by such work itself, one by one."""
-    if getattr(_here, "is_worker", False):
+    """Return the results of ``work`` on all items. Inside a worker thread, do them one by one."""
+    if getattr(_thread, "is_worker", False):
         return [work(item) for item in items]
-    inference = torch.is_inference_mode_enabled()  # it holds for one thread: pass it on
+    inference = torch.is_inference_mode_enabled()  # set per thread: pass it on
 
-    def one(item: Item) -> Result:
+    def work_in_mode(item: Item) -> Result:
         with torch.inference_mode(inference):
             return work(item)
 
     workers = _workers(torch.get_num_threads())
-    return results(workers.submit(one, item) for item in items)
+    return results(workers.submit(work_in_mode, item) for item in items)
 
 
-def results(begun: Iterable[Future[Result]]) -> list[Result]:
-    """Return the results of work that begins as it is asked for; if some fails, no more begins."""
+def results(submitted: Iterable[Future[Result]]) -> list[Result]:
+    """Return the results of work, submitted one by one; if some fails, cancel the rest."""
     futures: list[Future[Result]] = []
     try:
-        for future in begun:
+        for future in submitted:
             futures.append(future)
         wait(futures, return_when=FIRST_EXCEPTION)
     finally:  # also if we are interrupted
         for future in futures:
             future.cancel()
-    wait(futures)  # even if one failed: others may be writing
+    wait(futures)  # even if one failed: others may still be writing
     return [future.result() for future in futures]
 
 
-def shares(n: int) -> list[slice]:
-    """Cut ``range(n)`` into one slice for each thread; if called by such work, into one."""
-    parts = 1 if getattr(_here, "is_worker", False) else min(n, torch.get_num_threads())
+def thread_slices(n: int) -> list[slice]:
+    """Cut ``range(n)`` into one slice for each thread; inside a worker thread, into one."""
+    parts = 1 if getattr(_thread, "is_worker", False) else min(n, torch.get_num_threads())
     return [slice(i * n // parts, (i + 1) * n // parts) for i in range(parts)]
 
 
-def shared_out(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Return the results of short work on many items: each thread is given its share at once."""
-    parts = parallel(lambda share: [work(item) for item in items[share]], shares(len(items)))
+def parallel_by_slice(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Return the results of short ``work`` on many items: each thread gets one slice of them."""
+    parts = parallel(lambda share: [work(item) for item in items[share]], thread_slices(len(items)))
     return [result for part in parts for result in part]
 
 
-def alone(work: Callable[[], Result]) -> Result:
-    """Return the result of work that uses one thread, and so gives the same bits for any number."""
+def single_threaded(work: Callable[[], Result]) -> Result:
+    """Return the result of ``work`` on one thread: the same bits for any number of threads."""
     return parallel(lambda _: work(), [None])[0]
 
 
@@ -71,7 +71,7 @@ def _workers(n: int) -> ThreadPoolExecutor:
 
 
 def start_workers(n: int) -> ThreadPoolExecutor:
-    """Start n threads, and leave the number of threads that PyTorch has in this one as it was."""
+    """Start n threads, without changing PyTorch's number of threads in the calling one."""
     before = torch.get_num_threads()
     started = threading.Barrier(n + 1)
     workers = ThreadPoolExecutor(n, "sliceflow", initializer=_keep_to_one_thread)
@@ -87,6 +87,6 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
 
 
 def _keep_to_one_thread() -> None:
-    _here.is_worker = True
-    torch.get_num_threads()  # or PyTorch would set this thread up later, and forget the next line
+    _thread.is_worker = True
+    torch.get_num_threads()  # else PyTorch would set up this thread later, and undo the next line
     torch.set_num_threads(1)

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import torch
 
-LARGEST = 1e18
+MAX_MAGNITUDE = 1e18
 """Largest allowed value: sums of squares of such numbers are finite in float32."""
 
-MOST_SEED = 2**128 - 1
+MAX_SEED = 2**128 - 1
 """Largest seed that `numpy.random.SeedSequence` draws."""
 
 
-def check_shards(shards: int, most: int, processes: int) -> None:
+def check_shards(shards: int, max_shards: int, processes: int) -> None:
     """Refuse more shards than the data and particles allow, or fewer than processes."""
-    if shards > most:
+    if shards > max_shards:
         raise ValueError(
-            f"data and particles cannot be split into {shards} shards: pass shards={most}"
+            f"data and particles cannot be split into {shards} shards: pass shards={max_shards}"
         )
     if shards < processes:
         raise ValueError(
@@ -59,33 +59,33 @@ def check_seed(random_state: Any) -> int:
         return int(random_state.integers(2**31))
     if isinstance(random_state, torch.Generator):
         raise TypeError("random_state is a torch.Generator: pass its .initial_seed()")
-    return check_integer("random_state", random_state, 0, MOST_SEED)
+    return check_integer("random_state", random_state, 0, MAX_SEED)
 
 
-def check_integer(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:
-    """Return ``value`` if it is an integer from ``least`` to ``most``."""
+def check_integer(name: str, value: Any, minimum: int, maximum: int = 2**63 - 1) -> int:
+    """Return ``value`` if it is an integer from ``minimum`` to ``maximum``."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name}={value!r} must be an integer: pass {name}={least} or more")
-    if value < least:
-        raise ValueError(f"{name}={value} is too small: pass {name}={least} or more")
-    if value > most:
-        raise ValueError(f"{name} is too large: pass {name}={most} or less")
+        raise TypeError(f"{name}={value!r} must be an integer: pass {name}={minimum} or more")
+    if value < minimum:
+        raise ValueError(f"{name}={value} is too small: pass {name}={minimum} or more")
+    if value > maximum:
+        raise ValueError(f"{name} is too large: pass {name}={maximum} or less")
     return int(value)
 
 
-def check_optional_integer(name: str, value: Any, least: int) -> int | None:
-    """Return ``value`` if it is None, or an integer of at least ``least``."""
-    return None if value is None else check_integer(name, value, least)
+def check_optional_integer(name: str, value: Any, minimum: int) -> int | None:
+    """Return ``value`` if it is None, or an integer of at least ``minimum``."""
+    return None if value is None else check_integer(name, value, minimum)
 
 
-def check_number(name: str, value: Any, *, positive: bool, most: float = LARGEST) -> float:
-    """Return ``value`` if it is a number from 0 to ``most``, and not 0 if ``positive``."""
+def check_number(name: str, value: Any, *, positive: bool, maximum: float = MAX_MAGNITUDE) -> float:
+    """Return ``value`` if it is a number from 0 to ``maximum``, and not 0 if ``positive``."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name}={value!r} must be a number")
     if not 0 <= value < math.inf or (positive and value == 0):
         raise ValueError(f"{name}={value} must be finite and {'> 0' if positive else '>= 0'}")
-    if value > most:
-        raise ValueError(f"{name} is too large: pass {name}={most:g} or less")
+    if value > maximum:
+        raise ValueError(f"{name} is too large: pass {name}={maximum:g} or less")
     return float(value)
 
 

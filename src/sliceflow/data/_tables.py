@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from sliceflow.codec._kinds import EXACT
+from sliceflow.codec._kinds import MAX_EXACT
 from sliceflow.core._atomic import replacing
 from sliceflow.core._reading import FileError, check_file
 
@@ -82,7 +82,7 @@ class Table:
     def _numbers(self, name: str) -> np.ndarray:
         """Return a column of numbers that floats can represent exactly."""
         column = _typed(self._present(name))
-        if column.dtype.kind == "U" or not (np.abs(column.astype(float)) < EXACT).all():
+        if column.dtype.kind == "U" or not (np.abs(column.astype(float)) < MAX_EXACT).all():
             self._check_numbers(name)
         return column
 
@@ -112,7 +112,7 @@ WORD = "write a number"
 def _fault(word: str) -> str | None:
     """Return how to fix a word that is not a number, or not one that floats can represent."""
     if re.fullmatch(r"[+-]?\d+", word):
-        is_exact = len(word) < 20 and abs(int(word)) <= EXACT
+        is_exact = len(word) < 20 and abs(int(word)) <= MAX_EXACT
         return None if is_exact else "use integers up to 2**53, or write it as 1e20"
     if re.fullmatch(r"[+-]?\d+,\d+", word):
         return "write it without a comma"

@@ -1,7 +1,14 @@
 """Directions as linear operators: `project` and its adjoint `lift`."""
 
 from sliceflow.directions._local import Local
-from sliceflow.directions._operator import BLOCK, Block, Directions, Operator, Projection, slices
+from sliceflow.directions._operator import (
+    BLOCK_DIRECTIONS,
+    Block,
+    Directions,
+    Operator,
+    Projection,
+    slices,
+)
 from sliceflow.directions._sphere import Sphere
 from sliceflow.directions._tiles import (
     AnyOf,
@@ -14,7 +21,7 @@ from sliceflow.directions._tiles import (
 )
 
 __all__ = [
-    "BLOCK",
+    "BLOCK_DIRECTIONS",
     "AnyOf",
     "Bands",
     "Basis",

@@ -14,11 +14,11 @@ from sliceflow.directions._sphere import uniform
 
 @dataclass(frozen=True)
 class Local:
-    """H directions in S×S patches, uniform on their sphere, at random centres of a level.
+    """H directions, each in an S×S patch at a random place of a level, uniform on its sphere.
 
-    What hangs over the border is cut off. A patch as large as the level is the whole level: then
-    there is nothing to place. With l condition coordinates, θ_y is uniform on its own sphere, and
-    θ_x and θ_y, each of length one, are normalised together; θ_y is then amplified by ξ.
+    The part of a patch beyond the border is cut off. If the patch is as large as the level, it is
+    the whole level. With l condition coordinates, θ_y is uniform on its own sphere. Then θ_x and
+    θ_y, each of length one, are normalised together, and θ_y is amplified by ξ.
     """
 
     shape: tuple[int, int, int]
@@ -42,7 +42,7 @@ class Local:
             cells = torch.cat([cells, condition.expand(self.h, -1)], dim=1)
             theta_y = self.amplifier * uniform(rng, self.h, self.l, like)
             theta = torch.cat([theta, theta_y], dim=1) / 2**0.5
-        if self._is_whole_level:  # then the cells are all there are, in their order
+        if self._is_whole_level:  # then the cells are all coordinates, in order
             return Projection(DenseRows(theta))
         return Projection(SparseRows(cells, theta, d + self.l))
 
@@ -51,7 +51,7 @@ class Local:
         return self.patch >= self.resolution
 
     def _patches(self, rng: Random, level: LanczosLevel) -> tuple[Tensor, Tensor]:
-        """Draw the level's cells that each θ_x touches and its values there, both (H, C·S²)."""
+        """Draw the cells of the level that each θ_x touches, and its values, both (H, C·S²)."""
         (channels, a, b), h, device = self._level_shape, self.h, level.rows.device
         row, column = (self._place(rng, side).to(device) for side in (a, b))
         size = channels, row.shape[1], column.shape[1]
@@ -65,21 +65,22 @@ class Local:
         return cells.reshape(h, -1), theta.reshape(h, -1)
 
     def _place(self, rng: Random, side: int) -> Tensor:
-        """Draw where patches are along a side of the level, (H, S); some may hang over it."""
+        """Draw the rows or columns of patches, (H, S); some may be beyond the border."""
         if self._is_whole_level:
             return torch.arange(side).expand(self.h, -1)
         first = rng.integers(side, self.h) - self.patch // 2
         return torch.from_numpy(first)[:, None] + torch.arange(self.patch)
 
 
-def _inside(line: Tensor, k: int) -> Tensor:
-    return (line >= 0) & (line < k)
+def _inside(index: Tensor, side: int) -> Tensor:
+    return (index >= 0) & (index < side)
 
 
 def _upsampled_norm(theta: Tensor, row: Tensor, column: Tensor, level: LanczosLevel) -> Tensor:
     """Return ‖R θ Qᵀ‖ for patches (H, C, S, S) at the given rows and columns, (H, S).
 
-    With the Gram matrices G = RᵀR and K = QᵀQ it is ⟨θ, G θ K⟩, read at the patch alone.
+    With the Gram matrices G = RᵀR and K = QᵀQ, its square is ⟨θ, G θ K⟩, where G and K are needed
+    at the patch only.
     """
     gram_rows = (level.rows.T @ level.rows)[row[:, :, None], row[:, None, :]]
     gram_columns = (level.columns.T @ level.columns)[column[:, :, None], column[:, None, :]]

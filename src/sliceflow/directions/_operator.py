@@ -1,12 +1,12 @@
-"""Directions as a linear operator A, with two verbs: `project` and its adjoint `lift`.
+"""Directions as a linear operator A, with two methods: `project` and its adjoint `lift`.
 
-A has a row for each direction, in the coordinates of the stage's level. It is worked on in blocks
-of rows, so that a step of any number of directions fits in memory.
+A has a row for each direction, in the coordinates of the stage's level. It is processed in blocks
+of rows, so that a step with any number of directions fits in memory.
 
 Sums are made in a fixed order, so that the bits of a step do not depend on the number of threads.
-A matrix product alone does not promise that: its bits may change with its shape and, from an inner
-dimension of about 256 on, with the threads among which MKL splits the sum. Hence products of one
-shape, block by block, with short inner dimensions, panel by panel.
+A plain matrix product does not guarantee that: its bits may depend on its shape and, from an inner
+dimension of about 256 on, on the number of threads among which MKL splits the sum. So all products
+have the same shape (blocks), and short inner dimensions (panels).
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,11 +19,11 @@ from torch import Tensor
 
 from sliceflow.core._random import Random
 
-BLOCK = 64
-"""Directions in one matrix product."""
+BLOCK_DIRECTIONS = 64
+"""Number of directions in one matrix product."""
 
 PANEL = 128
-"""Coordinates in one matrix product."""
+"""Maximum inner dimension of one matrix product."""
 
 
 def slices(length: int, size: int) -> Iterator[slice]:
@@ -44,7 +44,7 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
 
 
 class Block(Protocol):
-    """Directions that are worked on together: some rows of A."""
+    """Directions that are processed together: some rows of A."""
 
     def __len__(self) -> int:
         """Return the number of maps: one for each direction, if none are shared."""
@@ -65,7 +65,7 @@ class Rows(Block, Protocol):
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes."""
+        """Size in bytes."""
 
     def __getitem__(self, rows: slice) -> Self: ...
 
@@ -83,7 +83,7 @@ class DenseRows:
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes."""
+        """Size in bytes."""
         return self.theta.nbytes
 
     def __len__(self) -> int:
@@ -103,9 +103,9 @@ class DenseRows:
 
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """Directions that touch few of D coordinates: which, and with what weight, both (H, P).
+    """Directions that touch at most P of D coordinates: columns and their weights, both (H, P).
 
-    Columns ascend along a row; a weight of zero touches nothing and its column is not read.
+    Columns ascend along a row. The column of a zero weight is ignored.
     """
 
     columns: Tensor
@@ -114,7 +114,7 @@ class SparseRows:
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes."""
+        """Size in bytes."""
         return self.columns.nbytes + self.weights.nbytes
 
     def __len__(self) -> int:
@@ -131,7 +131,7 @@ class SparseRows:
         """Add Aᵀ v, times the weight, to ``onto``."""
         onto.addmm_(self._matrix.t(), v, alpha=weight)
 
-    @cached_property  # a block projects particles and data, and lifts: all with one matrix
+    @cached_property  # used to project particles and data, and to lift
     def _matrix(self) -> Tensor:
         row, entry = self.weights.nonzero(as_tuple=True)
         return torch.sparse_coo_tensor(
@@ -148,11 +148,11 @@ class Operator(Protocol):
 
     @property
     def is_disjoint(self) -> bool:
-        """Whether no two blocks touch the same coordinate of x: then each may move it at once."""
+        """Whether no two blocks touch the same coordinate of x. Then each can move x directly."""
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes."""
+        """Size in bytes."""
 
     def __len__(self) -> int:
         """Return the number of directions."""
@@ -162,7 +162,7 @@ class Operator(Protocol):
 
 
 class Directions(Protocol):
-    """A distribution of directions, from which each step of a stage draws."""
+    """A distribution of directions; each step of a stage draws from it."""
 
     def draw(self, rng: Random, like: Tensor) -> Operator:
         """Draw the directions of a step, of the dtype and on the device of ``like``."""
@@ -177,15 +177,15 @@ class Projection:
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes."""
+        """Size in bytes."""
         return self.rows.nbytes
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def blocks(self, h: int = BLOCK) -> Iterator[Rows]:
-        """Cut A into blocks of `BLOCK` directions, whatever h is: always the same products."""
-        return (self.rows[block] for block in slices(len(self), BLOCK))
+    def blocks(self, h: int = BLOCK_DIRECTIONS) -> Iterator[Rows]:
+        """Cut A into blocks of `BLOCK_DIRECTIONS` rows, whatever h is: always the same products."""
+        return (self.rows[block] for block in slices(len(self), BLOCK_DIRECTIONS))
 
     def project(self, u: Tensor) -> Tensor:
         """Return z = A u: particles (D, M) to their values along each direction (H, M)."""
@@ -194,6 +194,6 @@ class Projection:
     def lift(self, v: Tensor) -> Tensor:
         """Return Aᵀ v: displacements along each direction (H, M) to particles (D, M)."""
         u = v.new_zeros(self.rows.dimension, v.shape[1])
-        for block in slices(len(self), BLOCK):
+        for block in slices(len(self), BLOCK_DIRECTIONS):
             self.rows[block].lift(v[block], onto=u)
         return u

@@ -1,7 +1,7 @@
 """The levels of the image pyramid: small images seen as coordinates of full-size ones.
 
 A level is a linear map shared by all directions of a step. `enter` takes full-size images to the
-level, `leave` is its adjoint and brings a change made at the level back to full size.
+level. Its adjoint `leave` takes a change made at the level back to full size.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Protocol, Self
 import torch
 from torch import Tensor
 
-from sliceflow.core._threads import alone
+from sliceflow.core._threads import single_threaded
 
 
 def lanczos(n: int, k: int, lobes: int = 5) -> Tensor:
@@ -28,7 +28,7 @@ def lanczos(n: int, k: int, lobes: int = 5) -> Tensor:
 
 def orthonormal(n: int, k: int) -> Tensor:
     """Return the orthonormal basis nearest to the Lanczos matrix (Löwdin's), with shape (n, k)."""
-    u, _, vt = alone(lambda: torch.linalg.svd(lanczos(n, k), full_matrices=False))
+    u, _, vt = single_threaded(lambda: torch.linalg.svd(lanczos(n, k), full_matrices=False))
     basis: Tensor = u @ vt
     return basis
 
@@ -40,24 +40,24 @@ def level_shape(shape: tuple[int, int, int], k: int) -> tuple[int, int, int]:
 
 
 class Level(Protocol):
-    """What all directions of a step share: a linear map and its adjoint."""
+    """A linear map, which all directions of a step share, and its adjoint."""
 
     @property
     def is_orthonormal(self) -> bool:
         """Whether `enter` undoes `leave`: then particles can stay at the level."""
 
     def enter(self, x: Tensor) -> Tensor:
-        """Take particles (D, M) to the coordinates in which directions are written."""
+        """Return particles (D, M) in the coordinates of the level, which directions refer to."""
 
     def leave(self, u: Tensor) -> Tensor:
-        """Bring a change in those coordinates back to the particles: the adjoint of `enter`."""
+        """Return a change in these coordinates as a change of particles: adjoint of `enter`."""
 
     def update(self, x: Tensor, u: Tensor) -> None:
-        """Bring particles x up to date with their coordinates u, if `enter` undoes `leave`."""
+        """Update particles x from their coordinates u; requires that `enter` undoes `leave`."""
 
 
 class FullSize:
-    """The level of tables, and of directions written in the particles' own coordinates."""
+    """The level of tables, and of images at full size: nothing is resampled."""
 
     is_orthonormal = True
 
@@ -70,14 +70,14 @@ class FullSize:
         return u
 
     def update(self, x: Tensor, u: Tensor) -> None:
-        """Copy u, unless it is x itself."""
+        """Copy u to x, unless it is x itself."""
         if u is not x:
             x.copy_(u)
 
 
 @dataclass(frozen=True, eq=False)
 class LanczosLevel:
-    """Images (C, h, w) seen at a×b, through u = Rᵀ x Q with Lanczos matrices R (h, a), Q (w, b).
+    """Images (C, h, w) at size a×b: u = Rᵀ x Q, with Lanczos matrices R (h, a) and Q (w, b).
 
     A direction θ of a×b pixels stands for the full-size direction R θ Qᵀ, its upsampling, since
     ⟨R θ Qᵀ, x⟩ = ⟨θ, Rᵀ x Q⟩: the full-size direction is never built. Coordinates after the
@@ -99,7 +99,7 @@ class LanczosLevel:
     def orthonormal_at(cls, shape: tuple[int, int, int], k: int, like: Tensor) -> Self:
         """Return the same level in orthonormal coordinates: `enter` undoes `leave`.
 
-        Then a flow can stay at the level, with C a b numbers a particle, for as long as it likes.
+        Then a stage can keep its particles at the level, with only C·a·b coordinates each.
         """
         (_, h, w), (_, a, b) = shape, level_shape(shape, k)
         return cls(shape, orthonormal(h, a).to(like), orthonormal(w, b).to(like), True)
@@ -113,7 +113,7 @@ class LanczosLevel:
         return self._resample(self.rows, self.columns, u)
 
     def update(self, x: Tensor, u: Tensor) -> None:
-        """Add R (u − Rᵀ x Q) Qᵀ to the image: what the level does not see stays."""
+        """Add R (u − Rᵀ x Q) Qᵀ to the image: detail that the level does not see stays."""
         size = math.prod(self.shape)
         x[:size] += self.leave(u - self.enter(x))[:size]
 

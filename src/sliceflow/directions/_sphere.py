@@ -19,7 +19,7 @@ def uniform(rng: Random, h: int, d: int, like: Tensor) -> Tensor:
 class Sphere:
     """H directions, uniform on the sphere of all d + l coordinates, of x and of the condition.
 
-    The part of the condition is then amplified by ξ: the rows are [θ_x, ξ θ_y].
+    The condition's part is then amplified by ξ: the rows are [θ_x, ξ θ_y].
     """
 
     d: int

@@ -1,7 +1,7 @@
 """Orthonormal directions: disjoint tiles at a random offset, one basis for all tiles of a step.
 
-Along orthonormal directions the moves of a step do not disturb one another: going all the way
-along each solves all of its one-dimensional problems at once.
+Moves along orthonormal directions do not disturb one another. So a step can move particles by the
+whole displacement along each, and solves all of its one-dimensional problems at once.
 """
 
 import math
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from sliceflow.core._random import Random
-from sliceflow.core._threads import alone
+from sliceflow.core._threads import single_threaded
 from sliceflow.directions._operator import DenseRows, Operator, Projection, matmul, slices
 from sliceflow.directions._sphere import uniform
 
@@ -30,14 +30,14 @@ class Basis(Protocol):
 def rotations(rng: Random, n: int, p: int) -> Tensor:
     """Draw n orthogonal matrices, (n, p, p), uniformly: Gaussian columns, made orthonormal."""
     g = torch.from_numpy(rng.normal((n, p, p), np.float64))
-    q, r = alone(lambda: torch.linalg.qr(g))
+    q, r = single_threaded(lambda: torch.linalg.qr(g))
     bases: Tensor = q * r.diagonal(dim1=1, dim2=2).sign()[:, None]
     return bases
 
 
 @dataclass(frozen=True)
 class Rotation:
-    """All bases of p coordinates alike."""
+    """Uniformly distributed bases of p coordinates."""
 
     p: int
 
@@ -48,10 +48,10 @@ class Rotation:
 
 @dataclass(frozen=True, eq=False)
 class Bands:
-    """Given axes, the rows of a (P, P) matrix, rotated at random within bands of neighbours.
+    """Fixed axes, the rows of a (P, P) matrix, rotated at random within bands of neighbours.
 
-    With axes in the order of their frequency, or of their share of the variance, a direction does
-    not mix the strong with the weak, which it would hide. In bands of one the axes are the basis.
+    If axes are in order of frequency or of variance, a direction does not mix strong axes with weak
+    ones, which they would hide. With bands of one axis, the axes themselves are the basis.
     """
 
     axes: Tensor
@@ -61,15 +61,15 @@ class Bands:
         """Draw a basis: orthonormal rows, with shape (P, P)."""
         if self.band == 1:
             return self.axes
-        whole, rest = divmod(len(self.axes), self.band)
-        turns = [*rotations(rng, whole, self.band), *rotations(rng, int(rest > 0), rest)]
+        n_full, rest = divmod(len(self.axes), self.band)
+        turns = [*rotations(rng, n_full, self.band), *rotations(rng, int(rest > 0), rest)]
         bands = (self.axes[rows] for rows in slices(len(self.axes), self.band))
         return torch.cat([turn @ band for turn, band in zip(turns, bands, strict=True)])
 
 
 @dataclass(frozen=True, eq=False)
 class AnyOf:
-    """One of several distributions of bases, chosen for each draw."""
+    """Several distributions of bases; each draw is from one of them, chosen at random."""
 
     choices: tuple[Basis, ...]
 
@@ -79,10 +79,10 @@ class AnyOf:
 
 
 def spectral_axes(z: Tensor, shape: tuple[int, ...], patch: int | None) -> Tensor:
-    """Return the eigenvectors of the covariance of patches, as rows, by falling eigenvalue.
+    """Return the eigenvectors of the covariance of patches, as rows, by descending eigenvalue.
 
-    ``z`` are particles (D, n) that begin with x of this shape, (C, h, w); without a patch, all of
-    x is one. The covariance is that of patches from everywhere, whatever their position.
+    ``z`` are particles (D, n) that begin with x of this shape, (C, h, w). Patches of all positions
+    are put together. Without a patch size, all of x is one patch.
     """
     x = z[: math.prod(shape)]
     columns = [x] if patch is None else _patches(x.reshape(*shape, -1), *tile_sides(shape, patch))
@@ -96,11 +96,11 @@ def spectral_axes(z: Tensor, shape: tuple[int, ...], patch: int | None) -> Tenso
         axes: Tensor = torch.linalg.eigh(square / n - mean.outer(mean)).eigenvectors.T
         return axes.flip(0)
 
-    return alone(eigenvectors).cpu()
+    return single_threaded(eigenvectors).cpu()
 
 
 def _patches(x: Tensor, a: int, b: int) -> Iterator[Tensor]:
-    """Yield all patches of images (C, h, w, n), those of one image row at a time: (C a b, …)."""
+    """Yield all a×b patches of images (C, h, w, n), one row of them at a time: (C·a·b, …)."""
     channels, height, _, _ = x.shape
     for row in range(height - a + 1):
         patches = x[:, row : row + a].unfold(2, b, 1)  # channel, row, position, image, column
@@ -108,7 +108,7 @@ def _patches(x: Tensor, a: int, b: int) -> Iterator[Tensor]:
 
 
 def tile_sides(shape: tuple[int, ...], patch: int) -> tuple[int, ...]:
-    """Return the sides of a tile: those of a patch, or of x where it is not as wide."""
+    """Return the sides of a tile: those of the patch, but at most those of x."""
     return tuple(min(patch, side) for side in shape[-2:])
 
 
@@ -116,9 +116,9 @@ def tile_sides(shape: tuple[int, ...], patch: int) -> tuple[int, ...]:
 class Tiles:
     """Disjoint S×S tiles of images (C, h, w), at a random offset, all with one basis.
 
-    Tiles that hang over the border go on at the other side, so that every pixel is reached as
-    often as any other; a side of x shorter than S is a side of the tile. A tile of a table is S
-    columns drawn at random. Without a patch there is one tile, all of x.
+    Tiles that cross the border continue at the opposite side, so that all pixels are reached
+    equally often. A tile is not wider or higher than x. A tile of a table is S columns drawn at
+    random. Without a patch size there is one tile: all of x.
 
     Parameters
     ----------
@@ -129,10 +129,10 @@ class Tiles:
     basis
         The distribution of the basis.
     shared
-        Whether all tiles have one map for each direction of the basis, or each tile its own.
+        Whether all tiles share one map for each direction of the basis, or each has its own.
     l, amplifier
-        The condition's coordinates, below those of x. The part θ_y of each direction of the basis
-        is uniform on their sphere, amplified by ξ; θ_x has length one.
+        The number of condition coordinates, below those of x, and ξ. The part θ_y of each direction
+        of the basis is uniform on their sphere, times ξ; θ_x has length one.
     """
 
     shape: tuple[int, ...]
@@ -168,18 +168,18 @@ class Tiles:
 
 
 def _cut(rng: Random, side: int, patch: int) -> Tensor:
-    """Cut a line of pixels, from a random one on, into as many patches as it has room for."""
-    line = torch.arange(side - side % patch).reshape(-1, patch)
+    """Cut a side into whole patches, from a random pixel on: the pixels of each, (n, S)."""
+    pixels = torch.arange(side - side % patch).reshape(-1, patch)
     first = rng.integer(side) if patch < side else 0
-    return (line + first) % side
+    return (pixels + first) % side
 
 
 @dataclass(frozen=True, eq=False)
 class TileBlock:
     """Some tiles with directions θ = [θ_x, ξ θ_y], (P, P + l), at coordinates ``cells``, (n, P).
 
-    If they share their maps, the values along a direction are those of all tiles, one after the
-    other: (P, n M). Else each tile has its own directions, (n P, M).
+    If tiles share their maps, the values along a direction are those of all tiles, one after the
+    other: (P, n M). Otherwise each tile has its own directions: (n P, M).
     """
 
     theta: Tensor
@@ -198,13 +198,13 @@ class TileBlock:
         return z.flatten(0, 1)
 
     def lift(self, v: Tensor, onto: Tensor, weight: float = 1.0) -> None:
-        """Add Aᵀ v, times the weight, to ``onto``: to x alone."""
+        """Add Aᵀ v, times the weight, to ``onto``: to x only."""
         theta_x, _ = self._parts
         move = matmul(theta_x.T, self._batch(v))
         rows = move.view(self.cells.numel(), onto.shape[1])
         onto.index_add_(0, self._order, rows, alpha=weight)
 
-    @cached_property  # for all shards that a block projects and lifts
+    @cached_property  # used for every shard
     def _parts(self) -> tuple[Tensor, Tensor]:
         """θ_x, and ξ θ_y."""
         p = len(self.theta)
@@ -212,11 +212,11 @@ class TileBlock:
 
     @cached_property
     def _order(self) -> Tensor:
-        """The coordinates: tile by tile or, if these share their maps, direction by direction."""
+        """The coordinates of all tiles: tile by tile or, with shared maps, place by place."""
         return (self.cells.T if self.shared else self.cells).flatten()
 
     def _batch(self, rows: Tensor) -> Tensor:
-        """See rows as one matrix for each basis: (1, P, n M) if shared, else (n, P, M)."""
+        """View rows as one matrix for each basis: (1, P, n M) if shared, else (n, P, M)."""
         return rows.view(1 if self.shared else len(self.cells), len(self.theta), -1)
 
 
@@ -231,14 +231,14 @@ class Tiling:
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes."""
+        """Size in bytes."""
         return self.theta.nbytes + self.cells.nbytes
 
     def __len__(self) -> int:
         return self.cells.numel()
 
     def blocks(self, h: int) -> Iterator[TileBlock]:
-        """Cut the tiles into blocks of about h directions; those that share maps are one block."""
+        """Cut the tiles into blocks of about h directions; with shared maps, there is one block."""
         n = len(self.cells) if self.shared else max(1, h // len(self.theta))
         blocks = (self.cells[tiles] for tiles in slices(len(self.cells), n))
         return (TileBlock(self.theta, cells, self.shared) for cells in blocks)

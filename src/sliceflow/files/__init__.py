@@ -1,1 +1,1 @@
-"""Files: an archive with checksums, and models, model cards and checkpoints in it."""
+"""Files: archives with checksums, which hold models, model cards and checkpoints."""

@@ -21,12 +21,12 @@ from torch import Tensor
 
 from sliceflow.core._atomic import replacing
 from sliceflow.core._reading import FileError, check_file
-from sliceflow.core._validation import LARGEST
+from sliceflow.core._validation import MAX_MAGNITUDE
 
 MANIFEST = "manifest.json"
 CARD, PICTURE = "README.md", "samples.png"
-LABEL, DIGITS = b"sha256:", 64
-CHUNK = 2**20
+CHECKSUM_LABEL, CHECKSUM_DIGITS = b"sha256:", 64
+READ_BYTES = 2**20
 
 TENSORS = {
     **dict.fromkeys(("shift", "scale", "axes", "edges", "ends"), (torch.float64,)),
@@ -38,18 +38,18 @@ TENSORS = {
 """Every tensor that a file may hold, with its allowed types."""
 
 MAX_VALUES = {
-    **dict.fromkeys(("shift", "scale", "edges", "ends"), 100 * LARGEST),
-    **dict.fromkeys(("means", "factors", "low", "high"), 100 * LARGEST),
+    **dict.fromkeys(("shift", "scale", "edges", "ends"), 100 * MAX_MAGNITUDE),
+    **dict.fromkeys(("means", "factors", "low", "high"), 100 * MAX_MAGNITUDE),
     "axes": 1 + 1e-6,
 }
-"""The largest value that a fit can produce in a tensor, given data up to `LARGEST`."""
+"""The largest value that a fit can produce in a tensor, given data up to `MAX_MAGNITUDE`."""
 
 
 def write(path: Path, parts: Iterable[tuple[str, bytes]]) -> None:
     """Write the parts to one file; the same parts give the same bytes."""
     with replacing(path) as file:
         _write_zip(file, parts)
-        size = file.seek(0, os.SEEK_END) - DIGITS
+        size = file.seek(0, os.SEEK_END) - CHECKSUM_DIGITS
         digest = _digest(file, size)
         file.seek(size)
         file.write(digest)
@@ -64,7 +64,7 @@ def _write_zip(file: BinaryIO, parts: Iterable[tuple[str, bytes]]) -> None:
             manifest[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
             del data  # it may be large: free it before the next part is made
         archive.writestr(ZipInfo(MANIFEST), as_json(manifest))
-        archive.comment = LABEL + bytes(DIGITS)
+        archive.comment = CHECKSUM_LABEL + bytes(CHECKSUM_DIGITS)
 
 
 def as_json(value: Any) -> bytes:
@@ -124,7 +124,7 @@ Sizes = dict[str, tuple[int | None, ...]]
 
 
 class Archive:
-    """A file of parts, open for reading, whose checksum is right."""
+    """A file of parts, open for reading, with a valid checksum."""
 
     def __init__(self, file: BinaryIO) -> None:
         _check_whole(file)
@@ -180,10 +180,10 @@ def _fits(tensor: Tensor, size: tuple[int | None, ...]) -> bool:
 
 
 def _check_whole(file: BinaryIO) -> None:
-    size = file.seek(0, os.SEEK_END) - DIGITS
-    file.seek(max(size - len(LABEL), 0))
-    label, digest = file.read(len(LABEL)), file.read()
-    if label != LABEL:
+    size = file.seek(0, os.SEEK_END) - CHECKSUM_DIGITS
+    file.seek(max(size - len(CHECKSUM_LABEL), 0))
+    label, digest = file.read(len(CHECKSUM_LABEL)), file.read()
+    if label != CHECKSUM_LABEL:
         raise FileError("it does not end as a sliceflow file does: download or save it again")
     if digest != _digest(file, size):
         raise FileError("it was changed or damaged: download or save it again")
@@ -194,7 +194,7 @@ def _digest(file: BinaryIO, size: int) -> bytes:
     total = hashlib.sha256()
     file.seek(0)
     while size > 0:
-        chunk = file.read(min(CHUNK, size))
+        chunk = file.read(min(READ_BYTES, size))
         total.update(chunk)
         size -= len(chunk) or size
     return total.hexdigest().encode()

@@ -1,7 +1,7 @@
-"""Checkpoints: the whole state of a flow as a file, every so many minutes and when asked to end.
+"""Checkpoints: the whole state of a flow in files, saved every few minutes and on signals.
 
-A run that goes on from one gives the same bits as one that was never stopped: all else comes from
-the data, the settings, the seed and this code, of which the file has a fingerprint.
+A resumed run gives the same bits as one that was never stopped. Everything else follows from the
+data, the settings, the seed and this code, and a checkpoint has a fingerprint of these.
 """
 
 import math
@@ -29,29 +29,29 @@ FORMAT, VERSION = "sliceflow checkpoint", 4
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 Shards = dict[str, Tensor]
-"""Particles by the number of their shard."""
+"""Particles by shard number."""
 
-KEPT = 2
-"""Checkpoints that are kept: the last one, and the one before in case the last is damaged."""
+KEPT_CHECKPOINTS = 2
+"""Number of checkpoints to keep: the last, and the one before in case the last is damaged."""
 
 
 class Checkpoints:
-    """A callback of a flow that saves its state in a folder, which all processes share.
+    """A callback that saves the state of a flow in a folder, which all processes share.
 
-    While it is entered with ``with``, SIGTERM and Ctrl-C end the run only after the state is saved;
-    a second Ctrl-C ends it at once.
+    Inside a ``with`` block, SIGTERM and Ctrl-C end the run only after the state is saved; a second
+    Ctrl-C ends it at once.
 
-    Each process writes a file with its shards. The first one writes its own when all others are
-    there: a checkpoint that has it is whole. Any number of processes can go on from it.
+    Each process writes a file with its shards. The first process writes its file after all others,
+    so a checkpoint with this file is complete. Any number of processes can resume from it.
 
     Parameters
     ----------
     flow, start
-        What runs, and the state that it starts from.
+        The flow, and its initial state.
     folder
-        Where the files are. It is made if need be.
+        Folder of the files; it is created if necessary.
     minutes
-        How long to wait between two.
+        Minutes between two checkpoints.
     """
 
     def __init__(self, flow: Flow, start: State, folder: str | Path, minutes: float = 10) -> None:
@@ -63,48 +63,48 @@ class Checkpoints:
         self._folder.mkdir(parents=True, exist_ok=True)
         for unfinished in self._folder.glob("checkpoint-*.part"):
             unfinished.unlink(missing_ok=True)
-        self._last, self._asked_by = monotonic(), 0
+        self._last, self._signal = monotonic(), 0
 
     def latest(self) -> State:
-        """Return the last state that all processes can read or, if there is none, the start."""
+        """Return the last state that all processes can read, or else the initial state."""
         state, done = self._newest(), self._flow.steps_done
         while True:
-            most, least = self._group.all_max(done(state), -done(state))
-            if most == -least:
+            last, minus_first = self._group.all_max(done(state), -done(state))
+            if last == -minus_first:
                 return state
-            state = self._newest(upto=-least)
+            state = self._newest(upto=-minus_first)
 
     def _newest(self, upto: float = math.inf) -> State:
-        """Return the last state, up to a step, that was saved and is whole, or the start."""
+        """Return the last state up to this step that can be read, or else the initial state."""
         for step in self._steps():
             if step <= upto:
                 try:
                     return self._read(step)
                 except FileError as error:
-                    warnings.warn(f"{error}; looking for the one before it", stacklevel=3)
+                    warnings.warn(f"{error}; trying the checkpoint before it", stacklevel=3)
         return self._start
 
     def __call__(self, state: State) -> None:
-        """Save the state if it is time or if a process is asked to end, which all then do."""
+        """Save the state if it is due. If any process got a signal, save it and end all."""
         has_waited = monotonic() - self._last >= self._seconds
-        asked_by, is_time = self._group.all_max(self._asked_by, has_waited)
-        if asked_by or is_time:
+        signalled, is_time = self._group.all_max(self._signal, has_waited)
+        if signalled or is_time:
             self.save(state)
-        if asked_by == signal.SIGINT:
+        if signalled == signal.SIGINT:
             raise KeyboardInterrupt("the state is saved")
-        if asked_by:
-            raise SystemExit(128 + asked_by)
+        if signalled:
+            raise SystemExit(128 + signalled)
 
     def save(self, state: State) -> None:
-        """Write a checkpoint and let go of old ones. If there is no room, warn and go on."""
+        """Write a checkpoint and delete old ones. If it cannot be written, warn and go on."""
         step, is_first = self._flow.steps_done(state), self._group.rank == 0
         (failed,) = self._group.all_max(not is_first and not self._write(step, state))
         if is_first and not failed and self._write(step, state):
-            self._let_go_of_others(step)
+            self._delete_others(step)
         self._last = monotonic()
 
     def _write(self, step: int, state: State) -> bool:
-        """Write the shards of this process, if there is room."""
+        """Write the shards of this process, and return whether they could be written."""
         own = self._group.own
         shards = f".shards-{own[0]}-{own[-1]}" if self._group.rank else ""
         try:
@@ -114,11 +114,11 @@ class Checkpoints:
             return False
         return True
 
-    def _let_go_of_others(self, last: int) -> None:
-        """Keep the last one and the one before it. What is ahead of it could not be used."""
+    def _delete_others(self, last: int) -> None:
+        """Delete all but the last one and the one before it. Later ones could not be read."""
         steps = self._steps()
         number = steps.index(last)
-        for step in {*steps} - {*steps[number : number + KEPT]}:
+        for step in {*steps} - {*steps[number : number + KEPT_CHECKPOINTS]}:
             for path in self._folder.glob(self._path(step, "*").name):
                 path.unlink(missing_ok=True)
 
@@ -127,12 +127,12 @@ class Checkpoints:
         return self._folder / f"checkpoint-{step:09}{shards}.zip"
 
     def _steps(self) -> list[int]:
-        """Return the steps after which there is a whole checkpoint, the last one first."""
+        """Return the steps of complete checkpoints, the last one first."""
         paths = self._folder.glob(f"checkpoint-{'[0-9]' * 9}.zip")
         return sorted((int(path.stem.partition("-")[2]) for path in paths), reverse=True)
 
     def _parts(self, state: State) -> Iterator[tuple[str, bytes]]:
-        # At full size, shards are their own coordinates: these are not written twice.
+        # At full size, the coordinates are the shards themselves: do not write them twice.
         coordinates = state.coordinates or []
         if coordinates and coordinates[0] is state.shards[0]:
             coordinates = []
@@ -152,7 +152,7 @@ class Checkpoints:
             yield from record_parts(state.record, self._flow.spec.schedule)
 
     def _read(self, step: int) -> State:
-        """Return the state after a step, from the files that have our shards."""
+        """Return the state after a step, from the files that have shards of this process."""
         parts = [self._part(path) for path in self._files(step)]
         shards = {name: x for _, shards, _ in parts for name, x in shards.items()}
         coordinates = {name: x for _, _, coordinates in parts for name, x in coordinates.items()}
@@ -164,7 +164,7 @@ class Checkpoints:
         return state
 
     def _part(self, path: Path) -> tuple[State, Shards, Shards]:
-        """Return a state without its particles, and those of our shards that a file has."""
+        """Return a state without particles, and the shards of this process that a file has."""
         with opened(path, FORMAT, VERSION) as archive:
             config = archive.config
             own = [name for name in self._names if name in config["sums"]]
@@ -177,13 +177,13 @@ class Checkpoints:
                     state.record = self._record(archive, state)
         if not is_ours:
             raise ValueError(
-                f"{path} is of a fit with other data, other settings or another sliceflow: pass "
-                "another folder, or delete what is in this one"
+                f"{path} is of a fit with other data, other settings or another version of "
+                "sliceflow: pass another folder, or delete the files in this one"
             )
         return state, shards, coordinates
 
     def _shards(self, archive: Archive, kind: str, names: list[str]) -> Shards:
-        """Read particles, at full size or as large as their level."""
+        """Read particles, at full size or in the coordinates of a level."""
         start = dict(zip(self._names, self._start.shards, strict=True))
         shards = {}
         for name in names:
@@ -199,7 +199,7 @@ class Checkpoints:
         return read_record(archive, begun, spec.engine, spec.shape, steps)
 
     def _files(self, step: int) -> Iterator[Path]:
-        """Yield the files that have shards of ours."""
+        """Yield the files that have shards of this process."""
         missing = set(self._group.own)
         for path in self._folder.glob(self._path(step, ".shards-*").name):
             first, last = map(int, re.findall(r"\d+", path.name)[1:])
@@ -212,7 +212,7 @@ class Checkpoints:
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             heard = [s for s in SIGNALS if signal.getsignal(s) is not signal.SIG_IGN]
-            self._handlers = {s: signal.signal(s, self._ask_to_end) for s in heard}
+            self._handlers = {s: signal.signal(s, self._note_signal) for s in heard}
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -220,8 +220,8 @@ class Checkpoints:
             for number, handler in self._handlers.items():
                 signal.signal(number, handler)
 
-    def _ask_to_end(self, number: int, frame: FrameType | None) -> None:
-        """Note it; if it is asked again, end at once."""
-        if self._asked_by == number == signal.SIGINT:
+    def _note_signal(self, number: int, frame: FrameType | None) -> None:
+        """Remember the signal; a second Ctrl-C ends the run at once."""
+        if self._signal == number == signal.SIGINT:
             raise KeyboardInterrupt
-        self._asked_by = number
+        self._signal = number

@@ -1,4 +1,4 @@
-"""The model card: what a model is, for a person who finds its file."""
+"""The model card: describes a model to a person who finds its file."""
 
 import io
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Models as files: what a `Model` is, written down and read back. No pickle, no code.
+"""Model files: they hold only data, no pickle and no code.
 
 The file is an `archive` of `config.json`, tensors (safetensors) and a model card.
 """
@@ -30,7 +30,7 @@ from sliceflow.codec._support import Support
 from sliceflow.core._random import NumPyRandom, Random
 from sliceflow.core._reading import FileError
 from sliceflow.core._validation import (
-    MOST_SEED,
+    MAX_SEED,
     check_flag,
     check_integer,
     check_number,
@@ -58,7 +58,7 @@ FORMAT, VERSION = "sliceflow model", 3
 
 
 def _from_version_1(config: Config) -> Config:
-    """NumPy made all draws, no file knew where its data has conditions, and no patch was narrow."""
+    """Convert version 1: NumPy made all draws, files had no support, and no patch was narrow."""
     stages = [
         stage | {"patch": None} if (stage["patch"] or 0) >= (stage["resolution"] or 1) else stage
         for stage in config["schedule"]
@@ -68,7 +68,7 @@ def _from_version_1(config: Config) -> Config:
 
 
 def _from_version_2(config: Config) -> Config:
-    """Noise and fixed directions were the flow's, not those of the exact engine; y had no kind."""
+    """Convert version 2: entropy and fixed directions were not in the engine; y had no kind."""
     variants = {"entropy": config["entropy"], "fixed_directions": config["fixed_directions"]}
     engine, condition = config["engine"], config["condition"]
     if engine["name"] == "Exact":
@@ -85,22 +85,22 @@ def _from_version_2(config: Config) -> Config:
 
 
 MIGRATIONS: Migrations = {1: _from_version_1, 2: _from_version_2}
-"""By version, what makes a config of it one of the next version."""
+"""For each version, the function that converts its config to the next version."""
 
 LIBRARIES = ("sliceflow", "numpy", "torch")
-"""Whose versions a file tells, for people."""
+"""Libraries whose versions are written to a file, for information only."""
 
 MAPS = ("knots", "low", "high")
 """The tensors of a `PackedMap`."""
 
-FEWEST = 4
-"""Knots of a map: at least the means of two parts, and both extremes."""
+MIN_KNOTS = 4
+"""Minimum number of knots of a map: the means of two parts, and both extremes."""
 
 FLOATS = (torch.bfloat16, torch.float16, torch.float32, torch.float64)
-INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64)
+SIGNED = (torch.int8, torch.int16, torch.int32, torch.int64)
 UNSIGNED = (torch.uint8, torch.uint16, torch.uint32, torch.uint64)
-DTYPES = {str(dtype): dtype for dtype in (torch.bool, *INTEGERS, *UNSIGNED, *FLOATS)}
-"""What data, and so samples, may be."""
+DTYPES = {str(dtype): dtype for dtype in (torch.bool, *SIGNED, *UNSIGNED, *FLOATS)}
+"""Allowed dtypes of data and samples, by name."""
 
 
 Parts = tuple[Spec, Codec, Sampler, Record]
@@ -113,7 +113,7 @@ def write_model(path: Path, parts: Parts, card: Iterable[tuple[str, bytes]]) -> 
 
 
 def read_model(path: Path) -> Parts:
-    """Read a model from a file, after checking its sums. `FileError` says what is wrong with it."""
+    """Read a model from a file, after verifying its checksums. Any problem is a `FileError`."""
     with opened(path, FORMAT, VERSION, MIGRATIONS) as archive:
         spec = _spec(archive)
         steps = spec.steps_before(len(spec.schedule))
@@ -124,7 +124,7 @@ def read_model(path: Path) -> Parts:
 
 
 def describe(path: str | Path) -> tuple[Config, str]:
-    """Return the settings and the card of a model, after checking the sums of its file."""
+    """Return the settings and the card of a model file, after verifying its checksums."""
     with opened(Path(path), FORMAT, VERSION, MIGRATIONS) as archive:
         return archive.config, archive.read(CARD).decode()
 
@@ -183,7 +183,7 @@ def _named(thing: object, **settings: Any) -> dict[str, Any]:
 
 
 def record_parts(record: Record, schedule: tuple[Stage, ...]) -> Iterator[tuple[str, bytes]]:
-    """Yield what was recorded, by stage: axes, if any, and the maps of the steps that were done."""
+    """Yield the record of each stage: its axes, if any, and the maps of the steps done."""
     maps = iter(record.maps)
     for number, (stage, axes) in enumerate(zip(schedule, record.axes, strict=False)):
         steps = list(islice(maps, stage.steps))
@@ -198,7 +198,7 @@ def read_record(
     shape: tuple[int, ...],
     steps: int,
 ) -> Record:
-    """Read what was recorded of stages, the last of which may have been left before its end."""
+    """Read the record of these stages; the last one may be unfinished."""
     record = Record()
     for number, stage in enumerate(schedule):
         (h, p), done = engine.maps(stage, shape), min(stage.steps, steps - len(record.maps))
@@ -212,10 +212,10 @@ def read_record(
 
 
 def _check_maps(knots: Tensor, low: Tensor, high: Tensor, axes: Tensor | None = None) -> None:
-    """Refuse what no step leaves: compiled code would read beyond maps of too few knots."""
+    """Refuse invalid maps and axes: with too few knots, kernels would read out of bounds."""
     x = knots[:, 0]
-    if x.shape[-1] < FEWEST or (x[..., 1:] < x[..., :-1]).any() or (low > high).any():
-        raise FileError(f"its maps have fewer than {FEWEST} knots, or knots that do not ascend")
+    if x.shape[-1] < MIN_KNOTS or (x[..., 1:] < x[..., :-1]).any() or (low > high).any():
+        raise FileError(f"its maps have fewer than {MIN_KNOTS} knots, or knots that do not ascend")
     if axes is not None and ((axes.norm(dim=1) - 1).abs() > 1e-6).any():
         raise FileError("its axes are not of length one")
 
@@ -228,13 +228,13 @@ def _spec(archive: Archive) -> Spec:
     config = archive.config
     shape = tuple(check_integer("shape", side, 1) for side in config["shape"])
     if len(shape) not in (1, 3) or not config["schedule"]:
-        raise FileError("it is neither of tables nor of images, or has no stages")
+        raise FileError("its shape is not that of a table or an image, or it has no stages")
     return Spec(
         shape,
         tuple(_stage(row, shape) for row in config["schedule"]),
         _condition(archive, config["condition"], shape),
         _engine(config["engine"]),
-        check_integer("seed", config["seed"], 0, MOST_SEED),
+        check_integer("seed", config["seed"], 0, MAX_SEED),
         _random(config["random"]),
     )
 
@@ -243,7 +243,7 @@ def _codec(archive: Archive, spec: Spec) -> Codec:
     config, size = archive.config, math.prod(spec.shape) + spec.condition.l
     scaling = archive.tensors("scaling.safetensors", {"shift": (size, 1), "scale": (size, 1)})
     if not (scaling["scale"] > 0).all():
-        raise FileError("it scales by what is not positive")
+        raise FileError("its scales are not positive")
     return Codec(
         _kind(config["x"], spec.shape),
         _y_kind(config["y"], spec.condition),
@@ -315,7 +315,7 @@ def _support(archive: Archive, spec: Spec) -> Support:
     sizes: Sizes = {"edges": (len(given), 2), "ends": (len(given), 2)}
     tensors = archive.tensors("support.safetensors", sizes)
     if any((tensor[:, 0] > tensor[:, 1]).any() for tensor in tensors.values()):
-        raise FileError("its data ends before it begins")
+        raise FileError("the lower ends of its data are above the upper ones")
     return Support(given, **tensors)
 
 
@@ -330,7 +330,7 @@ def _classes(config: list[Any] | None, condition: Condition) -> np.ndarray | Non
         raise FileError(f"the labels {values} are not numbers or strings")
     classes = np.array(values, str if dtype.kind == "U" else dtype)
     if classes.shape != (condition.l,) or not np.array_equal(np.unique(classes), classes):
-        raise FileError(f"the labels {values} are not {condition.l} in their order")
+        raise FileError(f"the labels {values} are not {condition.l} distinct ones in order")
     return classes
 
 
@@ -340,7 +340,7 @@ def _names(config: Any, spec: Spec) -> tuple[str, ...]:
     d, given = math.prod(spec.shape), spec.condition.n_columns
     is_names = isinstance(config, list) and all(isinstance(name, str) for name in config)
     if not is_names or len(config) != d + given:
-        raise FileError(f"the names {config} are not those of {d} columns and {given} given ones")
+        raise FileError(f"the names {config} are not those of {d} columns of x and {given} of y")
     return tuple(config)
 
 

@@ -1,4 +1,4 @@
-"""Two engines for one loop: which directions a stage has, how they are mapped, how far to go.
+"""Engines: which directions a stage has, how values are mapped along them, and the step size.
 
 `Exact` is the paper's: directions drawn independently, maps from sorted values. `Fast` is ours:
 orthonormal directions in the coordinates of the level, maps from counts.
@@ -34,7 +34,7 @@ from sliceflow.flow._targets import DrawRows
 from sliceflow.flow.schedules import Band, Stage
 from sliceflow.transport import (
     CELLS,
-    MOST_CELLS,
+    MAX_CELLS,
     HistogramTransport,
     KnotMap,
     SortedTransport,
@@ -42,10 +42,10 @@ from sliceflow.transport import (
 )
 
 MAX_STEP_SIZE = 1e9
-"""The largest η: the default is at most d, and no x has more coordinates."""
+"""Maximum η. The default is at most d, and no x has that many coordinates."""
 
 AXES_ROWS = 1000
-"""Rows of data from which the spectral axes of a stage are estimated."""
+"""Number of data rows from which the spectral axes of a stage are estimated."""
 
 
 class Transport(Protocol):
@@ -74,7 +74,7 @@ class Engine(Protocol):
         """The number of particles from which F_p is estimated; None for all."""
 
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
-        """Return the level whose coordinates the stage's directions are written in."""
+        """Return the level whose coordinates the stage's directions refer to."""
 
     @property
     def transport(self) -> Transport:
@@ -89,10 +89,10 @@ class Engine(Protocol):
         """Return the distribution of the stage's directions, for x of this shape."""
 
     def weight(self, stage: Stage, shape: tuple[int, ...]) -> float:
-        """Return w: the displacement along each direction is multiplied by it."""
+        """Return w, by which the displacement along each direction is multiplied."""
 
     def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
-        """Return how many maps a step of the stage has, and P if it has axes (P, P)."""
+        """Return the number of maps of a step, and P if the stage has axes (P, P)."""
 
 
 @dataclass(frozen=True)
@@ -104,19 +104,19 @@ class Exact:
     n_directions
         The number of directions of a step, H.
     step_size
-        The step size η. By default d H / (H + d − 1), where d counts the coordinates that the
-        directions reach: the paper's η = d if H is much larger, and less if not, because moves
-        along directions that are not orthogonal add up.
+        The step size η. By default d H / (H + d − 1), where d is the number of coordinates that
+        the directions reach. This is the paper's η = d if H is much larger than d, and less
+        otherwise, because moves along directions that are not orthogonal add up.
     entropy
         The λ of Liutkus et al.: each step adds noise of variance 2λη.
     fixed_directions
         Draw directions once for each stage instead of for each step (Liutkus et al.).
     n_cdf
-        The number of particles, drawn for each step, from which it estimates their CDF. By default
+        The number of particles, drawn anew for each step, from which F_p is estimated. By default
         all.
     memory
-        Bytes for the values along directions, the part of a step's memory that can be chosen;
-        docs/design.md has the rest. The least is that of one direction at a time.
+        Bytes for the values along directions, which are mapped in chunks that fit, but at least
+        one direction at a time. docs/design.md describes the rest of a step's memory.
     """
 
     n_directions: int = 128
@@ -130,7 +130,7 @@ class Exact:
         check_integer("n_directions", self.n_directions, 1)
         check_integer("memory", self.memory, 1)
         if self.step_size is not None:
-            check_number("step_size", self.step_size, positive=True, most=MAX_STEP_SIZE)
+            check_number("step_size", self.step_size, positive=True, maximum=MAX_STEP_SIZE)
         check_number("entropy", self.entropy, positive=False)
         check_flag("fixed_directions", self.fixed_directions)
         check_optional_integer("n_cdf", self.n_cdf, 2)
@@ -174,8 +174,8 @@ class Exact:
 def default_step_size(d: int, h: int) -> float:
     """Return the η that brings a shifted Gaussian nearest to the target in one step, on average.
 
-    An error e becomes e − η/H Σ θθᵀ e. With h directions uniform on the sphere of d dimensions its
-    mean square is least for this η: with η = d and H = d it would hardly shrink at all.
+    An error e becomes e − η/H Σ θθᵀ e. With h directions uniform on the sphere of d dimensions, its
+    mean square is smallest for this η. With η = d and H = d it would hardly shrink at all.
     """
     return d * h / (h + d - 1)
 
@@ -189,21 +189,21 @@ class Fast:
     cells
         B, the number of cells on which the values along a direction are counted.
     step_size
-        How far to go: 1 is all the way, which along orthonormal directions is right. Beyond 2
-        the particles would diverge.
+        The fraction of the displacement by which particles move. 1, all of it, is right along
+        orthonormal directions. Beyond 2 the particles would diverge.
     """
 
     cells: int = CELLS
     step_size: float = 1.0
 
-    # variants of the paper that only `Exact` has
+    # Only `Exact` has these variants of the paper.
     entropy = 0.0
     fixed_directions = False
     n_cdf = None
 
     def __post_init__(self) -> None:
-        check_integer("cells", self.cells, 8, MOST_CELLS)
-        check_number("step_size", self.step_size, positive=True, most=2)
+        check_integer("cells", self.cells, 8, MAX_CELLS)
+        check_number("step_size", self.step_size, positive=True, maximum=2)
 
     @property
     def transport(self) -> HistogramTransport:
@@ -218,7 +218,7 @@ class Fast:
         return LanczosLevel.orthonormal_at((channels, height, width), stage.resolution, like)
 
     def axes(self, stage: Stage, shape: tuple[int, ...], draw: DrawRows) -> Tensor | None:
-        """Return the principal axes of the data's patches, if a band of the stage is of them."""
+        """Return the principal axes of the data's patches, if the stage has bands of them."""
         if stage.band is None:
             return None
         at_level, patch, _ = _tile(stage, shape)
@@ -227,10 +227,10 @@ class Fast:
     def directions(
         self, stage: Stage, shape: tuple[int, ...], condition: Condition, axes: Tensor | None
     ) -> Tiles:
-        """Return tiles or, where a patch is the level, all of it, with the stage's basis."""
+        """Return tiles with the stage's basis; if the patch is the whole level, one tile."""
         at_level, patch, p = _tile(stage, shape)
         amplifier = condition.amplifier
-        if stage.resolution is None and condition.l:  # as long as θ_y is where θ is uniform
+        if stage.resolution is None and condition.l:  # the length of θ_y if θ were uniform
             amplifier *= (condition.l / p) ** 0.5
         bands = stage.band if isinstance(stage.band, tuple) else (stage.band,)
         bases = tuple(self._basis(band, p, axes) for band in bands)
@@ -244,7 +244,7 @@ class Fast:
         return Bands(axes, band)
 
     def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
-        """Return how many maps a step of the stage has, and P if it has axes (P, P)."""
+        """Return the number of maps of a step, and P if the stage has axes (P, P)."""
         at_level, patch, p = _tile(stage, shape)
         sides = tile_sides(at_level, patch) if patch else at_level[-2:]
         tiles = math.prod(n // s for n, s in zip(at_level[-2:], sides, strict=True))
@@ -264,7 +264,7 @@ def _at_level(stage: Stage, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _tile(stage: Stage, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int | None, int]:
-    """Return the shape of x at the level, the side of a tile, None if that is all of x, and P."""
+    """Return the shape of x at the level, the side of a tile (None for all of x), and P."""
     at_level = _at_level(stage, shape)
     if stage.patch is None or stage.patch >= max(at_level[-2:]):
         return at_level, None, math.prod(at_level)

@@ -10,8 +10,8 @@ The weight w is η/H where directions are averaged, and 1 where they are orthono
 columns: M particles of D coordinates are a (D, M) matrix, and their values along H directions are
 (H, M), so that the values of one map lie together.
 
-`BaseFlow` has the loop and the step. `Flow` makes the maps T = F_q⁻¹ ∘ F_p from data, anew for
-each step (Algorithms 1 and 2); `model.Model` has the maps of a flow that was recorded.
+`BaseFlow` has the loop and the step. `Flow` estimates the maps T = F_q⁻¹ ∘ F_p from data, anew in
+each step (Algorithms 1 and 2). `model.Model` has the maps that a flow recorded.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from sliceflow.core._distributed import Group, Merge, SingleProcess
-from sliceflow.core._random import Draw, Key, Random, child
+from sliceflow.core._random import Draw, Key, Random, child_seed
 from sliceflow.directions import Block, Directions, Operator
 from sliceflow.directions._pyramid import Level
 from sliceflow.flow._engines import Transport
@@ -47,9 +47,9 @@ class Maps(Protocol):
     def __call__(
         self, theta: Block, rows: slice, zs: list[Tensor], merge: Merge | None
     ) -> tuple[list[Tensor], PackedMap | None]:
-        """Return T(z) − z, with the values z of each shard along these directions, rows of A.
+        """Return T(z) − z for the values z of each shard along directions θ, these rows of A.
 
-        May do so in place. Also returns the maps, if they are to be recorded. ``merge`` combines
+        May change z in place. Also returns the maps, if they are to be recorded. ``merge`` combines
         counts with those of other processes.
         """
 
@@ -61,14 +61,14 @@ class StageContext:
     Parameters
     ----------
     level
-        The level whose coordinates the directions are written in.
+        The level whose coordinates the directions refer to.
     directions
         The distribution from which each step draws its directions.
     weight
-        w.
+        The weight w.
     stays
-        Whether particles stay in the coordinates of the level from step to step. They leave it
-        after each step if it is not orthonormal, or if something is done pixel by pixel.
+        Whether particles stay in the coordinates of the level from step to step. They do not if the
+        level is not orthonormal, or if a step adds noise or masks pixels.
     maps
         Returns the maps of a step, for shards u in the coordinates of the level.
     """
@@ -97,7 +97,7 @@ class StageContext:
 
 
 class BaseFlow(ABC):
-    """Steps along directions that a spec determines."""
+    """The loop of a flow. The spec determines the directions, subclasses the maps."""
 
     spec: Spec
     group: Group = SingleProcess()
@@ -142,7 +142,7 @@ class BaseFlow(ABC):
         state.step += 1
 
     def end_stage(self, stage: StageContext, state: State) -> None:
-        """Bring particles back from the level of the stage, and go on to the next one."""
+        """Take particles back to full size, and go on to the next stage."""
         if state.coordinates is not None:
             pairs = list(zip(state.shards, state.coordinates, strict=True))
             self.group.each(lambda pair: stage.level.update(*pair), pairs)
@@ -156,9 +156,9 @@ class BaseFlow(ABC):
     def add_moves(
         self, A: Operator, T: Maps, us: list[Tensor], weight: float, onto: list[Tensor]
     ) -> PackedMap | None:
-        """Add w Aᵀ (T(A u) − A u) of each shard u to what it moves (equations 7 and 8).
+        """Add w Aᵀ (T(A u) − A u) of each shard u to ``onto`` (equations 7 and 8).
 
-        Blocks that share no coordinate are worked on in parallel, and may move u itself. Returns
+        Blocks that share no coordinate run in parallel, and then ``onto`` may be u itself. Returns
         the maps of all directions, if they are to be recorded.
         """
 
@@ -176,7 +176,7 @@ class BaseFlow(ABC):
         return PackedMap.joined([packed for packed in maps if packed is not None])
 
     def _move(self, stage: StageContext, state: State, moves: list[Tensor], eta: float) -> None:
-        """Add moves, in the coordinates of the level, to what is free; then noise."""
+        """Add moves, in the coordinates of the level, to the free coordinates; then add noise."""
         free, entropy = self.spec.condition.free, self.spec.engine.entropy
         if state.coordinates is not None:
             for u, move in zip(state.coordinates, moves, strict=True):
@@ -194,7 +194,7 @@ class BaseFlow(ABC):
 
 
 def with_rows(blocks: Iterable[Block]) -> Iterator[tuple[Block, slice]]:
-    """Yield each block with the rows of A that it is."""
+    """Yield each block with its rows of A."""
     first = 0
     for theta in blocks:
         yield theta, slice(first, first + len(theta))
@@ -214,7 +214,7 @@ class EstimatedMaps:
     subset
         The particles of each shard from which F_p is estimated; None for all.
     knots
-        How finely to record the maps, if at all.
+        The number of knots with which maps are recorded; None to record nothing.
     group
         The processes that share the work.
     """
@@ -233,7 +233,7 @@ class EstimatedMaps:
     def __call__(
         self, theta: Block, rows: slice, zs: list[Tensor], merge: Merge | None
     ) -> tuple[list[Tensor], PackedMap | None]:
-        """Return T(z) − z, with the values z of each shard along these directions, rows of A."""
+        """Return T(z) − z for the values z of each shard along directions θ, these rows of A."""
         z = Values.of(*zs, merge=merge)
         q = Values.of(*self.group.each(theta.project, self.data), merge=merge)
         p = z
@@ -255,12 +255,11 @@ class Flow(BaseFlow):
     spec
         What determines the flow besides its data.
     targets
-        The data, as particles (x, y) joined by the condition: one target for each shard of this
-        process.
+        The data, as particles joined by the condition: one target for each shard of this process.
     initial
         Where particles start: `Noise` or `Gaussian`.
     knots
-        The number of knots by which the map of each direction is recorded, if at all.
+        The number of knots with which maps are recorded; None to record nothing.
     group
         The processes that share the work.
     """
@@ -272,7 +271,7 @@ class Flow(BaseFlow):
     group: Group = SingleProcess()  # noqa: RUF009
 
     def start(self, n: int) -> State:
-        """Draw n particles from p₀(x, y) = p₀(x | y) q(y), of which this process has its shards."""
+        """Draw n particles from p₀(x, y) = p₀(x | y) q(y), and return this process's shards."""
         shards = self._draw_shards(self.targets, n, Draw.CONDITIONS)
         for z, seed in zip(shards, self.seeds, strict=True):
             self.spec.condition.set_free(z, self.sampler(Random(seed, Draw.START), z))
@@ -281,7 +280,7 @@ class Flow(BaseFlow):
 
     @property
     def _recorded(self) -> int | None:
-        """The knots that this process records: all make the same maps, the first keeps them."""
+        """The number of knots to record, on the first process; all make the same maps."""
         return self.knots if self.group.rank == 0 else None
 
     @cached_property
@@ -289,11 +288,11 @@ class Flow(BaseFlow):
         """The seed of each shard of this process."""
         if self.group.shards == 1:
             return [self.spec.seed]
-        return [child(self.spec.seed, number) for number in self.group.own]
+        return [child_seed(self.spec.seed, number) for number in self.group.own]
 
     @cached_property
     def sampler(self) -> Sampler:
-        """The distribution of x where particles start, made from the data if need be."""
+        """The initial distribution p₀(x | y), estimated from the data if necessary."""
 
         def draw(n: int) -> Tensor:
             return self.draw_rows(self.targets, n, Draw.GAUSSIAN)
@@ -309,7 +308,7 @@ class Flow(BaseFlow):
     def _draw_shards(
         self, targets: Sequence[Target], n: int, draw: Draw, stage: int = 0
     ) -> list[Tensor]:
-        """Draw n rows of all data: those of the shards of this process."""
+        """Draw n rows of all data, and return those of this process's shards."""
         widths = self.group.widths(n)
         return [
             target.draw(Random(seed, draw, stage), m)
@@ -330,15 +329,16 @@ class Flow(BaseFlow):
         return StageContext.of(spec, number, level, axes, partial(self._estimate, level, targets))
 
     def _parts(self, level: Level, number: int) -> Sequence[Target]:
-        """Return the part of the data that all steps of a stage see, at its level if it stays.
+        """Return the part of the data that all steps of a stage see.
 
-        In many dimensions, other rows for each step would tear the particles to and fro by chance.
-        In few, particles would gather at rows that stay.
+        If the level is orthonormal, the part is in its coordinates. In many dimensions, a new part
+        in each step would push the particles back and forth at random. In few dimensions, particles
+        would gather at the rows of a fixed part.
         """
         is_last = number + 1 == len(self.spec.schedule)
         keys = self._keys(Draw.PART, (number, 0), None if is_last else (number + 1, 0))
         parts = [target.part(*asked) for target, asked in zip(self.targets, keys, strict=True)]
-        if not level.is_orthonormal:  # then each batch enters it, once its pixels are spread
+        if not level.is_orthonormal:  # then batches enter it, after noise is added to pixels
             return parts
         return self.group.each(lambda part: part.at(level), parts)
 
@@ -356,7 +356,7 @@ class Flow(BaseFlow):
         return EstimatedMaps(transport, data, subset, self._recorded, self.group)
 
     def _subset(self, state: State, us: list[Tensor]) -> list[Tensor] | None:
-        """Draw the particles of each shard from which F_p is estimated; None for all of them."""
+        """Draw the particles of each shard from which F_p is estimated; None for all."""
         n_cdf, m = self.spec.engine.n_cdf, [u.shape[1] for u in us]
         if n_cdf is None or n_cdf >= sum(m):
             return None
@@ -377,7 +377,7 @@ class Flow(BaseFlow):
         ]
 
     def fingerprints(self) -> list[str]:
-        """Return a sum of data and settings for each shard: the same ones give the same bits."""
+        """Return a checksum of data and settings for each shard: equal ones give equal bits."""
         settings = f"{self.spec!r} {self.initial} {self.knots} {self.group.shards}"
         texts = (f"{target.digest()} {settings}" for target in self.targets)
         return [hashlib.sha256(text.encode()).hexdigest() for text in texts]

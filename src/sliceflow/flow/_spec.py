@@ -12,7 +12,7 @@ from sliceflow.flow.schedules import Stage
 
 @dataclass(frozen=True, eq=False)
 class Spec:
-    """What a flow and the model that is recorded from it have in common.
+    """The settings that a flow shares with the model that is recorded from it.
 
     Parameters
     ----------
@@ -21,13 +21,13 @@ class Spec:
     schedule
         The stages, one after the other.
     condition
-        What is given, and stays as it is.
+        What is given; it is not moved.
     engine
         How a step is done: `Fast` or `Exact`.
     seed
-        With the stage and the step, it determines every draw.
+        The seed; with the stage and the step, it determines every draw.
     random
-        How random numbers are made from it: models of version 1 have those of NumPy.
+        The generator of random numbers: model files of version 1 use NumPy's.
     """
 
     shape: tuple[int, ...]
@@ -50,7 +50,7 @@ class Spec:
         return list(accumulate((stage.steps for stage in self.schedule), initial=0))
 
     def __repr__(self) -> str:
-        """Return all that it is: specs with the same text give the same bits."""
+        """Return all settings as text: specs with equal text give equal bits."""
         condition, free = self.condition, self.condition.free
         given = (
             *(type(condition).__name__, condition.l, condition.amplifier),

@@ -1,4 +1,4 @@
-"""Where particles start: p₀(x | y)."""
+"""The initial distribution of particles, p₀(x | y)."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,29 +8,29 @@ from torch import Tensor
 
 from sliceflow.codec._conditions import Condition
 from sliceflow.core._random import Random
-from sliceflow.core._threads import alone
+from sliceflow.core._threads import single_threaded
 from sliceflow.directions._operator import matmul, slices
 from sliceflow.flow._targets import DrawRows
 
-ROWS = 20_000
-"""Rows of data from which a mean and a covariance are estimated."""
+GAUSSIAN_ROWS = 20_000
+"""Number of data rows from which means and covariances are estimated."""
 
 MIN_ROWS = 30
-"""A class with no more different rows than this has no covariance of its own."""
+"""A class with at most this many distinct rows starts from the Gaussian of all data."""
 
-PRODUCT = 256
-"""Columns of a matrix product: always the same number, since bits might change with its shape."""
+PRODUCT_COLUMNS = 256
+"""Number of columns of a matrix product: always the same, since bits may depend on its shape."""
 
 
 class Sampler(Protocol):
     """The distribution p₀(x | y), ready to be drawn from."""
 
     def __call__(self, rng: Random, z: Tensor) -> Tensor:
-        """Draw x, (d, M), for joined particles (D, M) whose y is given."""
+        """Draw x, (d, M), for particles (D, M) whose conditions are given."""
 
 
 class Start(Protocol):
-    """Where particles start, as far as that can be said without data."""
+    """The kind of initial distribution, before data is known."""
 
     def sampler(self, draw: DrawRows, condition: Condition, d: int, rng: Random) -> Sampler:
         """Return p₀(x | y) for x of d coordinates."""
@@ -55,7 +55,7 @@ class NoiseSampler:
     std: float
 
     def __call__(self, rng: Random, z: Tensor) -> Tensor:
-        """Draw x, (d, M), for joined particles (D, M) whose y is given."""
+        """Draw x, (d, M), for particles (D, M) whose conditions are given."""
         return self.std * rng.particles(z[: self.d])
 
 
@@ -63,12 +63,12 @@ class NoiseSampler:
 class Gaussian:
     """A Gaussian with the mean and the covariance of the data or, given a label, of its class.
 
-    A class with few rows starts as all the data does.
+    A class with few rows starts from the Gaussian of all data.
     """
 
     def sampler(self, draw: DrawRows, condition: Condition, d: int, rng: Random) -> Sampler:
         """Return p₀(x | y) for x of d coordinates."""
-        z = draw(ROWS)
+        z = draw(GAUSSIAN_ROWS)
         group = condition.groups(z)
         parts = [_distinct(z[:d, group == g]) for g in range(condition.n_groups)]
         whole = _distinct(z[:d]) if min(len(share) for _, share in parts) <= MIN_ROWS else parts[0]
@@ -81,46 +81,46 @@ class Gaussian:
 
 @dataclass(frozen=True, eq=False)
 class GaussianSampler:
-    """A Gaussian for each of G groups of y: means (G, d, 1) and roots of covariances (G, d, r)."""
+    """A Gaussian for each of G classes: means (G, d, 1), and factors of covariances (G, d, r)."""
 
     condition: Condition
     means: Tensor
     factors: Tensor
 
     def __call__(self, rng: Random, z: Tensor) -> Tensor:
-        """Draw x, (d, M), for joined particles (D, M) whose y is given."""
+        """Draw x, (d, M), for particles (D, M) whose conditions are given."""
         noise, group = rng.particles(z[: self.factors.shape[2]]), self.condition.groups(z)
         x = torch.empty_like(z[: self.means.shape[1]])
         for g, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
             members = (group == g).nonzero().squeeze(1)
-            for some in slices(len(members), PRODUCT):
-                columns = members[some]
+            for part in slices(len(members), PRODUCT_COLUMNS):
+                columns = members[part]
                 x[:, columns] = mean.to(x) + _product(factor.to(x), noise[:, columns])
         return x
 
 
 def _product(factor: Tensor, x: Tensor) -> Tensor:
-    """Return L x for at most `PRODUCT` columns x, by a product of `PRODUCT` columns."""
+    """Return L x for at most `PRODUCT_COLUMNS` columns x, padded to exactly that many."""
     n = x.shape[1]
-    return matmul(factor, torch.nn.functional.pad(x, (0, PRODUCT - n)))[:, :n]
+    return matmul(factor, torch.nn.functional.pad(x, (0, PRODUCT_COLUMNS - n)))[:, :n]
 
 
 def _distinct(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the distinct rows of x, (d, r), and the share of each, (r,)."""
+    """Return the distinct columns of x, (d, r), and their relative frequencies, (r,)."""
     distinct, counts = torch.unique(x, dim=1, return_counts=True)
     return distinct, counts / counts.sum()
 
 
 def _mean_and_factor(x: Tensor, share: Tensor, rng: Random) -> tuple[Tensor, Tensor]:
-    """Return the mean (d, 1) of x (d, n) and a root L of its covariance L Lᵀ, (d, d) or (d, n)."""
+    """Return the mean (d, 1) of x (d, n), and L of its covariance L Lᵀ, (d, d) or (d, n)."""
     mean = (x * share).sum(dim=1, keepdim=True)
     weighted = (x - mean) * share.sqrt()
     if x.shape[1] < len(x):
-        # A root already. Rotated, it reveals no more of the data than the covariance does.
+        # Already a factor. Rotated, it reveals no more of the data than the covariance does.
         noise = rng.particles(weighted.new_empty(x.shape[1], x.shape[1]))
-        return mean, matmul(weighted, alone(lambda: torch.linalg.qr(noise).Q))
+        return mean, matmul(weighted, single_threaded(lambda: torch.linalg.qr(noise).Q))
     weighted = weighted.double()
     covariance = matmul(weighted, weighted.T)
-    # A coordinate that never changes, or follows others, makes the matrix singular: add a little.
+    # Constant or dependent coordinates make the matrix singular: add a little to the diagonal.
     covariance.diagonal().add_(1e-6 * covariance.diagonal().mean() + torch.finfo(x.dtype).tiny)
-    return mean, alone(lambda: torch.linalg.cholesky(covariance)).to(x)
+    return mean, single_threaded(lambda: torch.linalg.cholesky(covariance)).to(x)

@@ -12,30 +12,29 @@ from sliceflow.transport import PackedMap
 
 @dataclass
 class Record:
-    """What cannot be drawn again: the axes of each stage, made from data, and each step's maps."""
+    """What a model needs of the data: the axes of each stage, and the maps of each step."""
 
     axes: list[Tensor | None] = field(default_factory=list)
     maps: list[PackedMap] = field(default_factory=list)
     _reserved: list[PackedMap] = field(default_factory=list, repr=False)
 
     def add(self, maps: PackedMap, steps_left: int) -> None:
-        """Keep a step's maps, in memory that is reserved for all steps left of its stage at once.
+        """Keep a step's maps, in memory that is reserved at once for all steps left of the stage.
 
-        Kept one by one, maps would lie scattered among the memory that each step takes and gives
-        back, and the gaps between them could not be used again.
+        Allocated one by one, maps would fragment the memory that each step allocates and frees.
         """
         if not self._reserved:
             self._reserved = maps.reserve(steps_left)
-        place = self._reserved.pop(0)
-        place.copy_(maps)
-        self.maps.append(place)
+        kept = self._reserved.pop(0)
+        kept.copy_(maps)
+        self.maps.append(kept)
 
 
 @dataclass
 class State:
-    """All that changes while a flow runs: save it to stop, load it to go on.
+    """All that changes while a flow runs: save it to stop, load it to resume.
 
-    A step that is interrupted has moved some tiles and not others: go on from a saved state.
+    An interrupted step has moved some tiles and not others: resume from a saved state.
 
     Parameters
     ----------
@@ -46,10 +45,10 @@ class State:
     stage, step
         The next step to do.
     coordinates
-        While a stage keeps the particles in the coordinates of its level: the shards there. Then
+        The shards in the coordinates of the stage's level, if the stage keeps them there. Then
         ``shards`` are as they were when the stage began, until it ends.
     record
-        What a model needs of the steps so far, if it is wanted.
+        What a model needs of the steps so far; None to record nothing.
     """
 
     shards: list[Tensor]

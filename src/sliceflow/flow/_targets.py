@@ -1,4 +1,4 @@
-"""The target of a flow: an object that gives batches of data, so that it need not fit in memory."""
+"""Targets of a flow: they return data in batches, so that it need not fit in memory."""
 
 import hashlib
 import math
@@ -15,37 +15,37 @@ from sliceflow.core._random import Key, Random
 from sliceflow.directions._pyramid import Level
 
 DrawRows = Callable[[int], Tensor]
-"""Draws so many rows of all data, (D, n)."""
+"""Draws n rows of all data, (D, n)."""
 
 
 class Target(Protocol):
-    """The data distribution q, or a shard of it, known by its rows: columns of a (D, N) matrix."""
+    """The data distribution q, or a shard of it. Its rows are the columns of a (D, N) matrix."""
 
     def part(self, key: Key, ahead: Key | None = None) -> "ArrayTarget":
-        """Return as much of this target as a step may see, drawn at random.
+        """Return a random part of this target, as large as a step may see.
 
-        If it has to be read, that of the key ``ahead`` is going to be asked for next.
+        ``ahead`` is the key of the next call, for targets that read ahead.
         """
 
     def batch(self, key: Key, ahead: Key | None = None) -> Tensor:
-        """Return the rows that one step sees, (D, N): until the next ones are asked for."""
+        """Return the rows that one step sees, (D, N). They are valid until the next call."""
 
     def draw(self, rng: Random, n: int) -> Tensor:
-        """Draw n rows, each about as often as any other, with shape (D, n)."""
+        """Draw n rows, all about equally often, with shape (D, n)."""
 
     def digest(self) -> str:
-        """Return a sum of all that it gives: targets with the same one are the same."""
+        """Return a checksum: targets with the same one return the same rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayTarget:
-    """Data in memory, (D, N). A step sees all of it, or one of equal parts of neighbouring rows.
+    """Data in memory, (D, N). A step sees all of it, or one of several equal parts.
 
-    The parts have at most ``batch_size`` rows, so these should be in random order: see `mixed`.
-    Neighbours are a view of the data; rows from here and there would have to be copied each step.
+    A part is at most ``batch_size`` neighbouring rows, so rows should be in random order: see
+    `mixed`. Neighbouring rows are a view of the data; other rows would have to be copied each step.
 
-    The first ``n_pixels`` coordinates are bytes: levels of brightness, one 128th wide. Each batch
-    has them spread evenly over that width, afresh, and takes the place of the last one.
+    The first ``n_pixels`` coordinates are bytes, which stand for intervals of brightness of width
+    1/128. Each batch has new uniform noise of that width on them, and overwrites the last batch.
     """
 
     z: Tensor
@@ -53,7 +53,7 @@ class ArrayTarget:
     n_pixels: int = 0
 
     def part(self, key: Key, ahead: Key | None = None) -> Self:
-        """Return all of it, or a part drawn at random."""
+        """Return this target, or a part of it drawn at random."""
         return self._part(key.rng())
 
     def batch(self, key: Key, ahead: Key | None = None) -> Tensor:
@@ -77,18 +77,18 @@ class ArrayTarget:
         return replace(self, z=z, n_pixels=len(z) - below if self.n_pixels else 0)
 
     def digest(self) -> str:
-        """Return a sum of the data and of how it is cut."""
+        """Return a checksum of the data and of how it is cut into parts."""
         total = hashlib.sha256(repr((self.z.shape, self.batch_size, self.n_pixels)).encode())
         total.update(self.z.cpu().contiguous().numpy().data)
         return total.hexdigest()
 
     def draw(self, rng: Random, n: int) -> Tensor:
-        """Draw n rows: all of them as often as n allows, then some neighbours.
+        """Draw n rows: each row equally often as far as n allows, and neighbours for the rest.
 
-        The paper draws at random. But the noise of such a draw is noise in p₀(y), and the
-        amplifier ξ amplifies it: a class with too many particles has to give some to its
-        neighbours. See "Initial conditions" in docs/paper.md for figures. Of rows in mixed order,
-        neighbours have labels as often as the whole does.
+        The paper draws independent rows. Their noise is noise in p₀(y), which the amplifier ξ
+        amplifies: a class with too many particles has to give some to its neighbours. See "Initial
+        conditions" in docs/paper.md for figures. If rows are in mixed order, neighbouring rows have
+        the label frequencies of all rows.
         """
         index = (rng.integer(self.z.shape[1]) + rng.permutation(n)) % self.z.shape[1]
         return self.z[:, torch.from_numpy(index).to(self.z.device)]
@@ -96,34 +96,34 @@ class ArrayTarget:
     def _spread(self, rng: Random) -> Tensor:
         """Return the rows, with uniform noise of ±1/256 on the pixels.
 
-        Each coordinate has other neighbours of one line of noise, which is short enough to stay
-        in the cache: a number for each pixel would take as long to draw as the rest of the step.
-        In the orthonormal coordinates of a level, noise of the pixels has the same deviation.
+        All coordinates use one array of noise, each from another offset on. The array is short
+        enough to stay in the cache. Noise for each pixel would take as long to draw as the rest of
+        the step. In the orthonormal coordinates of a level, noise on pixels has the same deviation.
         """
         z, rows = self.z, self.n_pixels
         if not rows:
             return z
         columns = z.shape[1]
-        apart = 64 + rng.integer(64)
-        line = (rng.uniform(columns + rows * apart) - 0.5).astype(np.float32) / 128
-        noise = torch.from_numpy(line).to(z).as_strided((rows, columns), (apart, 1))
-        torch.add(z[:rows], noise, out=self._room[:rows])
-        return self._room
+        offset = 64 + rng.integer(64)  # between coordinates
+        numbers = (rng.uniform(columns + rows * offset) - 0.5).astype(np.float32) / 128
+        noise = torch.from_numpy(numbers).to(z).as_strided((rows, columns), (offset, 1))
+        torch.add(z[:rows], noise, out=self._buffer[:rows])
+        return self._buffer
 
     @cached_property
-    def _room(self) -> Tensor:
-        """Where batches are, one after the other, with what is alike in all of them.
+    def _buffer(self) -> Tensor:
+        """Memory for one batch, which all steps reuse; coordinates without noise are filled in.
 
-        Memory of each step's own would be asked of the system, and given back, again and again:
-        half of the time that a fit spends there. And holes would stay that no later stage fills.
+        Allocating and freeing memory in each step would take half of the system time of a fit, and
+        would leave gaps that no later stage can use.
         """
-        room = self.z.new_empty(self.z.shape)
-        room[self.n_pixels :] = self.z[self.n_pixels :]
-        return room
+        buffer = self.z.new_empty(self.z.shape)
+        buffer[self.n_pixels :] = self.z[self.n_pixels :]
+        return buffer
 
 
 def balanced(rng: Random, labels: np.ndarray) -> np.ndarray:
-    """Return rows of which each label has as many as the most frequent one, some repeated."""
+    """Return rows in which all labels are equally frequent: those of rare labels are repeated."""
     most = np.bincount(labels).max()
     classes = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     shuffled = [rows[rng.permutation(len(rows))] for rows in classes]
@@ -131,10 +131,10 @@ def balanced(rng: Random, labels: np.ndarray) -> np.ndarray:
 
 
 def mixed(rng: Random, labels: np.ndarray) -> np.ndarray:
-    """Return a random order in which any neighbours have labels as often as the whole does.
+    """Return a random order in which neighbouring rows have the label frequencies of all rows.
 
-    Parts whose labels are not as frequent as those of the particles would tear a flow with a
-    large amplifier to and fro. Without labels, pass zeros.
+    If the label frequencies of parts differed from those of the particles, a large amplifier would
+    push the particles back and forth. Without labels, pass zeros.
     """
     shuffled = rng.permutation(len(labels))
     by_label = shuffled[np.argsort(labels[shuffled], kind="stable")]

@@ -1,4 +1,4 @@
-"""A schedule is rows: which directions, for how many steps, one stage after the other."""
+"""Schedules: a sequence of stages, each with its directions and number of steps."""
 
 import math
 from dataclasses import dataclass, replace
@@ -16,17 +16,17 @@ class Stage:
     Parameters
     ----------
     steps
-        How many.
+        Number of steps.
     resolution
-        k, the side of the level; without it, x itself.
+        k, the shorter side of the level. By default directions are of x itself.
     patch
-        The side of a patch. If it is not given, or not smaller than the level, the patch is the
-        level. For the fast engine, a patch of a narrow level is as narrow, and one of a table is
-        so many columns, drawn for each step.
+        Side of a patch. By default, or if it is not smaller than the level, the patch is the whole
+        level. For the fast engine, a patch is never wider or higher than the level, and a patch of
+        a table is this number of columns, drawn anew for each step.
     band
         For the fast engine: directions are eigenvectors of the covariance of the data's patches,
-        rotated at random within bands of so many neighbours. By default, None, they are random.
-        If several are given, each step takes one of them.
+        rotated at random within bands of this number of neighbours. By default, None, directions
+        are random. If several numbers are given, each step draws one of them.
     shared
         For the fast engine: all patches share one map for each direction.
     """
@@ -50,16 +50,16 @@ class Stage:
 
 @dataclass(frozen=True)
 class Preset:
-    """How many steps a pyramid has for each patch of a level: smaller levels cost less.
+    """Number of steps in each stage of a pyramid: smaller levels cost less, and have more.
 
     Attributes
     ----------
     whole
-        For levels up to 7×7. Each is one patch, if the image is not long and narrow.
+        For levels up to 7×7. Each is one patch, unless the image is long and narrow.
     coarse
-        For larger ones up to half the size of the image.
+        For larger levels, up to half the size of the image.
     fine
-        For those above, and for the image itself.
+        For still larger levels, and for the image itself.
     """
 
     whole: int
@@ -78,61 +78,64 @@ COLOUR = {
     "best": Preset(whole=1000, coarse=500, fine=30),
 }
 TABLE = {"quick": 40, "standard": 100, "best": 400}
-"""For the fast engine: images, and how many steps for tables."""
+"""Presets of the fast engine: for grey images, colour images, and the steps for tables."""
 
 PRESETS = tuple(GREY)
 
-MOST_PIXELS, MOST_COLUMNS = 300, 1000
-"""Values that one basis may turn, in images and in tables: drawing it takes their cube."""
+MAX_BASIS_PIXELS, MAX_BASIS_COLUMNS = 300, 1000
+"""Maximum size of a basis, for images and for tables: drawing it takes the cube of its size."""
 
-WHOLE, COLUMNS = 7, 256
-"""The patch of a level or table that is larger: its side, or how many columns it has."""
+PATCH_SIDE, PATCH_COLUMNS = 7, 256
+"""Patches of larger levels and tables: their side, and their number of columns."""
 
-COARSE, FINE, LAST = (7, 5, 3), (5, 3), (5, 4, 3, 2)
-"""Sides of patches, from large to small: what one leaves at its borders is mended by the next."""
+COARSE_PATCHES, FINE_PATCHES, LAST_PATCHES = (7, 5, 3), (5, 3), (5, 4, 3, 2)
+"""Sides of patches, from large to small: each fixes what the one before left at its borders."""
 
 
 def by_name(preset: str, shape: tuple[int, ...]) -> tuple[Stage, ...]:
     """Return the schedule of a preset for a table (d,) or for images (C, h, w)."""
     if len(shape) == 3:
         return pyramid(shape, preset)
-    return (Stage(TABLE[preset], patch=COLUMNS if shape[0] > MOST_COLUMNS else None),)
+    return (Stage(TABLE[preset], patch=PATCH_COLUMNS if shape[0] > MAX_BASIS_COLUMNS else None),)
 
 
 def scaled(schedule: tuple[Stage, ...], effort: float) -> tuple[Stage, ...]:
-    """Return stages with so many times the steps."""
+    """Return stages with their numbers of steps multiplied by ``effort``."""
     return tuple(replace(stage, steps=max(1, round(effort * stage.steps))) for stage in schedule)
 
 
 def pyramid(shape: tuple[int, ...], preset: str | Preset = "standard") -> tuple[Stage, ...]:
     """Return a schedule for images (C, h, w), from coarse to fine.
 
-    Grey images, drawings on an even ground, are moved along random directions, and those of
-    colour, photographs, along the data's own axes: a random direction mixes frequencies, and the
-    strong ones hide that fine detail is far from Gaussian. Other steps mix the two.
+    Coarse levels of grey images (drawings on an even background) use random directions. Fine levels
+    of colour images (photographs) use the principal axes of the data, because a random direction
+    mixes frequencies, and strong ones hide that fine detail is far from Gaussian. All other levels
+    use both.
     """
     is_grey, n = shape[0] == 1, min(shape[1:])
     steps = preset if isinstance(preset, Preset) else (GREY if is_grey else COLOUR)[preset]
     coarse, fine = (None, (1, None)) if is_grey else ((1, 3, None), 1)
-    levels = _levels(n)
+    coarse_levels = [k for k in _levels(n) if k <= n / 2]
+    fine_levels = [k for k in _levels(n) if k > n / 2]
     return (
-        *(Stage(steps.whole, k, _whole(shape, k), coarse) for k in range(1, min(n, 7) + 1)),
-        *(Stage(steps.coarse, k, s, band=coarse) for k in levels if k <= n / 2 for s in COARSE),
-        *(Stage(steps.fine, k, s, band=fine) for k in levels if k > n / 2 for s in FINE),
-        *(Stage(steps.fine, n, s, band=fine) for s in LAST if n > 7),
+        *(Stage(steps.whole, k, _small_patch(shape, k), coarse) for k in range(1, min(n, 7) + 1)),
+        *(Stage(steps.coarse, k, s, band=coarse) for k in coarse_levels for s in COARSE_PATCHES),
+        *(Stage(steps.fine, k, s, band=fine) for k in fine_levels for s in FINE_PATCHES),
+        *(Stage(steps.fine, n, s, band=fine) for s in LAST_PATCHES if n > 7),
     )
 
 
-def _whole(shape: tuple[int, ...], k: int) -> int | None:
+def _small_patch(shape: tuple[int, ...], k: int) -> int | None:
     """Return the patch of a small level: all of it, unless the image is long and narrow."""
     channels, height, width = shape
-    return None if math.prod(level_shape((channels, height, width), k)) <= MOST_PIXELS else WHOLE
+    n_pixels = math.prod(level_shape((channels, height, width), k))
+    return None if n_pixels <= MAX_BASIS_PIXELS else PATCH_SIDE
 
 
 def _levels(n: int) -> list[int]:
     """Return the sides of levels from 8×8 to below n×n, each about an eighth larger than the last.
 
-    The flow has to invent what a level adds to the one before: the less, the better it does.
+    The flow has to create the detail that a level adds: the less there is, the better it does.
     """
     levels = [8]
     while levels[-1] < n:

@@ -1,1 +1,1 @@
-"""A fit as it runs: planned, forecast, logged in a folder, and reported."""
+"""Running a fit: its plan, forecast, log in a folder, and report."""

@@ -12,11 +12,11 @@ from sliceflow.flow._state import Callback, State
 from sliceflow.flow.schedules import Stage
 from sliceflow.runs._plan import Plan
 
-TRIED, MIN_TRIED = 60, 4
-"""Number of measured steps, of all stages together, and of each stage at least."""
+MEASURED_STEPS, MIN_MEASURED_STEPS = 60, 4
+"""Number of measured steps: of all stages together, and the minimum for each stage."""
 
 COPIES = 4
-"""Copies of the record of a stage in memory while it is saved: ours, and in safetensors."""
+"""Copies of a stage's record in memory while it is saved, including those of safetensors."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class Forecast:
 
     Parameters
     ----------
-    around
+    overhead
         Seconds that do not depend on the number of steps: before, between and after the stages.
     rehearsal
         Seconds that the measurement took.
-    tried
+    measured
         Number of measured steps of each stage.
     steps
         Seconds per step of each stage.
@@ -39,9 +39,9 @@ class Forecast:
         Peak memory of the process, in bytes: until the end of the first step, and after it.
     """
 
-    around: float
+    overhead: float
     rehearsal: float
-    tried: int
+    measured: int
     steps: tuple[float, ...]
     recorded: tuple[int, ...]
     start: int
@@ -49,15 +49,15 @@ class Forecast:
 
     def seconds(self, schedule: tuple[Stage, ...]) -> float:
         """Return the time that the schedule takes."""
-        return self.around + sum(
+        return self.overhead + sum(
             stage.steps * each for stage, each in zip(schedule, self.steps, strict=True)
         )
 
     def memory(self, schedule: tuple[Stage, ...]) -> int:
         """Return the peak memory of the process, in bytes."""
-        tried = self.tried * sum(self.recorded)
+        recorded = self.measured * sum(self.recorded)
         written = COPIES * max(self._stages(schedule))
-        return max(self.start, self.peak - tried + self.model(schedule) + written)
+        return max(self.start, self.peak - recorded + self.model(schedule) + written)
 
     def model(self, schedule: tuple[Stage, ...]) -> int:
         """Return the approximate size of the model, in bytes."""
@@ -68,12 +68,12 @@ class Forecast:
         return [stage.steps * n for stage, n in zip(schedule, self.recorded, strict=True)]
 
     def effort(self, schedule: tuple[Stage, ...], minutes: float, spent: float = 0) -> float:
-        """Return the factor for the steps that uses up the time; ``spent`` seconds are gone."""
-        left = 60 * minutes - spent - self.around
+        """Return the factor for the numbers of steps that uses all time but ``spent`` seconds."""
+        left = 60 * minutes - spent - self.overhead
         if left < sum(self.steps):
-            minimum = math.ceil((self.around + spent + sum(self.steps)) / 0.6) / 100
+            minimum = math.ceil((self.overhead + spent + sum(self.steps)) / 0.6) / 100
             raise ValueError(f"{minutes:g} minutes are too few: pass at least {minimum:g}")
-        return left / (self.seconds(schedule) - self.around)
+        return left / (self.seconds(schedule) - self.overhead)
 
 
 def rehearse(plan: Plan, perform: Callable[[Plan, Callback], State], age: float = 0) -> Forecast:
@@ -88,30 +88,30 @@ def rehearse(plan: Plan, perform: Callable[[Plan, Callback], State], age: float 
     age
         Seconds since the process started.
     """
-    tried = max(MIN_TRIED, TRIED // len(plan.spec.schedule))
-    short = tuple(replace(stage, steps=tried) for stage in plan.spec.schedule)
+    n = max(MIN_MEASURED_STEPS, MEASURED_STEPS // len(plan.spec.schedule))
+    short = tuple(replace(stage, steps=n) for stage in plan.spec.schedule)
     times: list[float] = []
     started, start = perf_counter(), 0
 
     def watch(_: State) -> None:
         nonlocal start
-        if not times:  # memory of the start, such as for a covariance, is free for later steps
+        if not times:  # later steps can reuse the memory of the start, such as for a covariance
             start = peak_memory()
             reset_peak()
         times.append(perf_counter())
 
     state = perform(plan.with_schedule(short), watch)
     total = perf_counter() - started
-    # without the first step of a stage, which prepares the others, and the last, which finishes it
-    took = [b - a for i, (a, b) in enumerate(pairwise(times), start=1) if 0 < i % tried < tried - 1]
-    steps = tuple(median(took[i : i + tried - 2]) for i in range(0, len(took), tried - 2))
-    around = age + total - tried * sum(steps)
-    recorded = _recorded(state, tried)
-    return Forecast(around, total, tried, steps, recorded, start, peak_memory())
+    # Skip the first step of a stage, which prepares the stage, and the last, which finishes it.
+    took = [b - a for i, (a, b) in enumerate(pairwise(times), start=1) if 0 < i % n < n - 1]
+    steps = tuple(median(took[i : i + n - 2]) for i in range(0, len(took), n - 2))
+    overhead = age + total - n * sum(steps)
+    recorded = _recorded(state, n)
+    return Forecast(overhead, total, n, steps, recorded, start, peak_memory())
 
 
-def _recorded(state: State, tried: int) -> tuple[int, ...]:
+def _recorded(state: State, n: int) -> tuple[int, ...]:
     """Return the number of bytes that a step of each stage recorded."""
     if state.record is None:
         return (0,) * state.stage
-    return tuple(maps.nbytes for maps in state.record.maps[::tried])
+    return tuple(maps.nbytes for maps in state.record.maps[::n])

@@ -1,4 +1,4 @@
-"""A fit, checked and ready to be run, watched and read."""
+"""Plans: fits that are checked and ready to run."""
 
 import math
 from collections.abc import Iterable
@@ -21,16 +21,16 @@ from sliceflow.model import Model
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A fit, checked and ready to be run.
+    """A fit that is checked and ready to run.
 
     Parameters
     ----------
     flow
         The flow.
     codec
-        How rows of data became particles, and particles become samples.
+        Converts rows of data to particles, and particles to samples.
     n_particles, n_rows
-        The number of particles, M, and of rows of data.
+        The number of particles, M, and the number of rows of data.
     """
 
     flow: Flow
@@ -70,9 +70,9 @@ class Plan:
         minutes: float = 10,
         verbose: bool = False,
     ) -> State:
-        """Move particles from noise onto the data, or go on from the last checkpoint, if any.
+        """Move particles from noise onto the data, or resume from the last checkpoint, if any.
 
-        Of many processes, the first one shows progress and has the callbacks.
+        If there are many processes, only the first shows progress and calls the callbacks.
         """
         flow, state = self.flow, self.flow.start(self.n_particles)
         with ExitStack() as stack:
@@ -93,12 +93,12 @@ class Plan:
 
     @cpu_by_default()
     def samples(self, state: State, n: int | None = None) -> tuple[Any, Any]:
-        """Return (the first n) particles at the end of a stage, and their labels or columns."""
+        """Return particles (the first n) at the end of a stage, and their labels or columns."""
         particles = state.particles[:, :n]
         return self.codec.decode(particles), self.codec.decode_y(particles)
 
     def model(self, state: State) -> Model | None:
-        """Return the flow as it was recorded, if it was: by the first of many processes."""
+        """Return the recorded model, if there is a record: on the first of many processes."""
         if state.record is None:
             return None
         return Model(self.spec, self.codec, self.flow.sampler, state.record)

@@ -1,4 +1,4 @@
-"""A run as one HTML page, which loads no other file."""
+"""The report of a run: one HTML page, which loads no other file."""
 
 import base64
 import io
@@ -19,7 +19,7 @@ from sliceflow.viz import draw, neighbours
 
 NEIGHBOURS = 5
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-WIDTH, HEIGHT = 560, 160
+PLOT_WIDTH, PLOT_HEIGHT = 560, 160
 """Size of a plot in pixels."""
 
 
@@ -72,15 +72,16 @@ def picture(source: Path | Image.Image, about: str) -> Markup:
 def plot(values: Sequence[float], about: str, floor: float | None = None) -> Markup:
     """Return a line plot of values, from 0 to the largest, with a dashed line at the floor."""
     top = max(*values, floor or 0, 1e-9)
-    across = [WIDTH * i / max(1, len(values) - 1) for i in range(len(values))]
-    heights = [HEIGHT * (1 - value / top) for value in values]
+    across = [PLOT_WIDTH * i / max(1, len(values) - 1) for i in range(len(values))]
+    heights = [PLOT_HEIGHT * (1 - value / top) for value in values]
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, heights, strict=True))
     dashed = Markup()
     if floor is not None:
-        y = HEIGHT * (1 - floor / top)
-        dashed = Markup('<line class="floor" x1="0" x2="{}" y1="{}" y2="{}"/>').format(WIDTH, y, y)
+        y = PLOT_HEIGHT * (1 - floor / top)
+        line = Markup('<line class="floor" x1="0" x2="{}" y1="{}" y2="{}"/>')
+        dashed = line.format(PLOT_WIDTH, y, y)
     return Markup(
         '<figure><svg viewBox="-4 -4 {} {}" role="img" aria-label="{}">'
         '<text y="12">{:.3g}</text><polyline points="{}"/>{}</svg>'
         "<figcaption>{}</figcaption></figure>"
-    ).format(WIDTH + 8, HEIGHT + 8, about, top, points, dashed, about)
+    ).format(PLOT_WIDTH + 8, PLOT_HEIGHT + 8, about, top, points, dashed, about)

@@ -40,10 +40,10 @@ from sliceflow.viz import draw, grid, named_rows, save_film, save_picture
 N_SAMPLES, N_FOLLOWED = 100, 25
 """Number of samples in the final picture, and of particles in the picture of each stage."""
 
-LINES = 20
-"""Lines of metrics for a schedule with a single stage."""
+METRIC_LINES = 20
+"""Number of lines of metrics for a schedule with a single stage."""
 
-MEASURED = ("step", "seconds", "distance", "floor")
+METRIC_NAMES = ("step", "seconds", "distance", "floor")
 """Numbers that every line of metrics has."""
 
 MAX_METRICS = 2**24
@@ -181,13 +181,13 @@ def _parsed(line: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     is_complete = isinstance(entry, dict) and all(
-        isinstance(entry.get(name), int | float) for name in MEASURED
+        isinstance(entry.get(name), int | float) for name in METRIC_NAMES
     )
     return entry if is_complete else None
 
 
 def rows_to_compare(plan: Plan) -> Tensor:
-    """Draw rows of all data for a `RunLogger`, in random order. All processes have to call it."""
+    """Draw rows of all data for a `RunLogger`, in random order. All processes must call it."""
     flow = plan.flow
     n = 2 * min(N_COMPARED, plan.n_particles, plan.n_rows // 2)
     x, _ = plan.spec.condition.split(flow.draw_rows(flow.targets, n, Draw.COMPARED))
@@ -273,13 +273,13 @@ class RunLogger:
         self._last = now
 
     def _is_due(self, state: State) -> bool:
-        """Whether a stage ends or, if there is only one, a twentieth of it."""
+        """Return whether a stage ends or, if there is only one stage, a twentieth of it."""
         if state.step == 0 or len(self.plan.spec.schedule) > 1:
             return state.step == 0
-        return state.step % max(1, self.plan.spec.schedule[0].steps // LINES) == 0
+        return state.step % max(1, self.plan.spec.schedule[0].steps // METRIC_LINES) == 0
 
     def distance(self, state: State) -> float:
-        """Return the sliced distance of particles of this process to as many rows of data."""
+        """Return the sliced distance between particles of this process and rows of data."""
         x, _ = self.plan.spec.condition.split(state.particles)
         return sliced_wasserstein(x[:, : len(self._data)].T, self._data)
 

@@ -2,7 +2,7 @@
 
 from sliceflow.transport._histogram import (
     CELLS,
-    MOST_CELLS,
+    MAX_CELLS,
     HistogramMap,
     HistogramTransport,
     Values,
@@ -13,7 +13,7 @@ from sliceflow.transport._sorted import SortedMap, SortedTransport
 __all__ = [
     "CELLS",
     "KNOTS",
-    "MOST_CELLS",
+    "MAX_CELLS",
     "HistogramMap",
     "HistogramTransport",
     "KnotMap",

@@ -1,17 +1,18 @@
 """The one-dimensional map T = F_q⁻¹ ∘ F_p from counts, with a table for O(1) look-up.
 
-Rows are directions, each with its own map; values lie along the last dimension. In three passes:
+Rows are directions, each with its own map; values lie along the last dimension. Three passes:
 
-1. the *extremes* of the values, which merge by minimum and maximum;
-2. counts of a few of the values on equal *buckets* between the extremes, to see where they are;
-3. counts on *cells*: each bucket is cut into equal ones, more of them where there are more values.
+1. Find the *extremes* of the values, which merge by minimum and maximum.
+2. Count a sample of the values on equal *buckets* between the extremes, to see where values are.
+3. Count all values on *cells*. Each bucket is cut into equal cells; where there are more values,
+   there are more cells.
 
-Counts are integers and merge by addition: values of many processes give the same bits as those of
-one. A cell holds a few ranks of p; where the first and the last of them go is known from the counts
-of q; between these two the map is linear. As cells shrink it becomes the exact map of
-`transport.sorted`.
+Counts are integers and merge by addition, so any number of processes gives the same bits. The
+values of p in a cell have consecutive ranks. The counts of q tell where T takes the first and the
+last of these ranks, and T is linear in between. As cells shrink, T becomes the exact map of
+`transport._sorted`.
 
-The functions here run on any device. On the CPU, `transport.kernels` does the same, compiled.
+The functions here run on any device. On the CPU, `transport._kernels` does the same, compiled.
 """
 
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from torch import Tensor
 from torch.distributed import ReduceOp
 
 from sliceflow.core._distributed import Merge
-from sliceflow.core._threads import parallel, shares
+from sliceflow.core._threads import parallel, thread_slices
 from sliceflow.transport._kernels import (
     average_parts,
     count_buckets_of_rows,
@@ -37,25 +38,25 @@ from sliceflow.transport._kernels import (
 from sliceflow.transport._knots import KnotMap, part_ends
 
 CELLS = 512
-"""The default number of cells B of a direction."""
+"""Default number of cells per direction, B."""
 
-BUCKET = 8
-"""Cells in a bucket, on average."""
+CELLS_PER_BUCKET = 8
+"""Average number of cells in a bucket."""
 
-MOST_CELLS = 2**14
-"""The most cells. Where a value lies among them, and where in its cell, must fit in 31 bits."""
+MAX_CELLS = 2**14
+"""Maximum number of cells: a position, the cell and 16 bits inside it, must fit in 31 bits."""
 
 STRIDE = 31
-"""Every 31st value of a shard decides where cells are. It is prime, so that alternating classes
-are all sampled."""
+"""Every 31st value of a shard is counted on buckets. 31 is prime, so that alternating classes are
+all sampled."""
 
 NUDGE = 1e-6
-"""Added to a rank of p, so that rounding does not turn a whole rank of q into the one before."""
+"""Added to a rank of p, so that rounding cannot turn rank k of q into rank k − 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Values of H rows, (H, N), in parts of these widths: those of the shards of a process.
+    """Values of H rows, (H, N): one part of columns, of these widths, for each shard of a process.
 
     If other processes have more values of these rows, ``merge`` combines counts with theirs.
     """
@@ -66,7 +67,7 @@ class Values:
 
     @classmethod
     def of(cls, *parts: Tensor, merge: Merge | None = None) -> Self:
-        """Return values in these parts, one after the other."""
+        """Join parts with the same rows, one after the other."""
         z = torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
         return cls(z, [part.shape[1] for part in parts], merge)
 
@@ -87,7 +88,8 @@ class Grid:
     low, high
         The extremes, with shape (H,).
     slots
-        The first cell of each of G buckets and how many it has, in 16 bits each: (H, G), int32.
+        For each of G buckets, its first cell in the lower 16 bits, and its number of cells in the
+        upper 16 bits: (H, G), int32.
     """
 
     low: Tensor
@@ -110,8 +112,8 @@ class Grid:
         return (last & 0xFFFF) + (last >> 16)
 
     def positions(self, z: Tensor) -> Tensor:
-        """Return where values (H, N) are among the cells: the cell, and 16 bits inside it."""
-        ticks = z.new_tensor(self.slots.shape[1] << 16)  # 65536 in a bucket
+        """Return the position of values (H, N): the cell, then 16 bits for where in the cell."""
+        ticks = z.new_tensor(self.slots.shape[1] << 16)  # 65536 per bucket
         last = torch.nextafter(ticks, z.new_tensor(0))
         low, scale = self.low[:, None], ticks / (self.high - self.low).clamp(min=1e-30)[:, None]
         tick = ((z - low) * scale).nan_to_num(0).clamp(z.new_tensor(0), last).to(torch.int32)
@@ -119,18 +121,18 @@ class Grid:
         return (self.first.gather(1, bucket) << 16) + (tick & 0xFFFF) * self.size.gather(1, bucket)
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what the compiled kernels take."""
+        """Return the grid as the compiled kernels take it."""
         return self.low.numpy(), self.high.numpy(), self.slots.numpy()
 
     def edges(self) -> Tensor:
-        """Return where each cell begins, and where the last one ends: (H, B + 1), in float64."""
+        """Return the left edge of each cell and the right edge of the last: (H, B + 1), float64."""
         cells = torch.arange(len(self) + 1, device=self.low.device, dtype=torch.int32)
         cells = cells.expand(len(self.low), -1).contiguous()
         g = torch.searchsorted(self.first, cells, right=True).sub_(1)
         low, high = self.low.double()[:, None], self.high.double()[:, None]
         width = (high - low) / self.slots.shape[1]
-        number = cells - self.first.gather(1, g)  # of the cell in its bucket
-        edges = low + g * width + number * (width / self.size.gather(1, g))
+        index = cells - self.first.gather(1, g)  # of the cell in its bucket g
+        edges = low + g * width + index * (width / self.size.gather(1, g))
         edges[:, -1:] = low + self.slots.shape[1] * width
         return edges
 
@@ -141,34 +143,34 @@ def extremes(z: Tensor) -> Tensor:
         low, high = z.new_empty(2, len(z))
         extremes_of_rows(z.numpy(), low.numpy(), high.numpy())
     else:
-        low, high = (bound + 0.0 for bound in z.aminmax(dim=1))  # and not −0.0
+        low, high = (bound + 0.0 for bound in z.aminmax(dim=1))  # 0.0, not −0.0
     return torch.stack([low, -high])
 
 
 def count_buckets(values: Values, low: Tensor, high: Tensor, b: int) -> Tensor:
-    """Count one value in `STRIDE` of each part on b/`BUCKET` equal buckets, with shape (H, G)."""
+    """Count every `STRIDE`-th value of each part on equal buckets: (H, G)."""
     z = values.z
     if is_compiled(z):
-        counts = torch.zeros(len(z), b // BUCKET, dtype=torch.int32)
+        counts = torch.zeros(len(z), b // CELLS_PER_BUCKET, dtype=torch.int32)
         widths, bounds = np.array(values.widths), (low.numpy(), high.numpy())
         count_buckets_of_rows(z.numpy(), widths, STRIDE, *bounds, counts.numpy())
         return counts
-    one_cell_each = torch.arange(b // BUCKET, device=z.device) + (1 << 16)
+    one_cell_each = torch.arange(b // CELLS_PER_BUCKET, device=z.device) + (1 << 16)
     buckets = Grid(low, high, one_cell_each.to(torch.int32).repeat(len(z), 1))
-    some = torch.cat([part[:, ::STRIDE] for part in values.parts()], dim=1)
-    return count_cells(some, buckets)
+    sample = torch.cat([part[:, ::STRIDE] for part in values.parts()], dim=1)
+    return count_cells(sample, buckets)
 
 
 def share_cells(counts: Tensor, b: int) -> Tensor:
-    """Share b cells among buckets (H, G), half of them evenly, half by count: `Grid.slots`."""
+    """Share b cells among buckets, half evenly, half by ``counts`` (H, G): `Grid.slots`."""
     buckets = counts.shape[1]
     even = b // (2 * buckets)
     seen = counts.cumsum(dim=1)
     by_count = (seen * ((b - even * buckets) / seen[:, -1:].double())).to(torch.int32)
-    upto = even * torch.arange(1, buckets + 1, dtype=torch.int32, device=counts.device) + by_count
-    upto[:, -1] = b
-    first = torch.nn.functional.pad(upto[:, :-1], (1, 0))
-    return first | (upto - first) << 16
+    end = even * torch.arange(1, buckets + 1, dtype=torch.int32, device=counts.device) + by_count
+    end[:, -1] = b
+    first = torch.nn.functional.pad(end[:, :-1], (1, 0))
+    return first | (end - first) << 16
 
 
 def count_cells(z: Tensor, grid: Grid) -> Tensor:
@@ -183,73 +185,83 @@ def count_cells(z: Tensor, grid: Grid) -> Tensor:
 
 
 def quantile(rank: Tensor, counts: Tensor, grid: Grid) -> Tensor:
-    """Return the value of each rank (H, L), as far as counts (H, B) on a grid tell.
+    """Return the value of each rank (H, L), estimated from counts (H, B) on a grid: F⁻¹.
 
-    Ranks start at 0. The values in a cell are taken to be spread evenly.
+    Ranks start at 0 and may be fractions. The n values of a cell are taken to be spread evenly, the
+    first one half a gap from the left edge. Ranks beyond the last value stop at the right edge.
     """
-    upto = counts.cumsum(dim=1).double()
-    i = torch.searchsorted(upto, rank, right=True).clamp_(max=counts.shape[1] - 1)
+    seen = counts.cumsum(dim=1).double()
+    i = torch.searchsorted(seen, rank, right=True).clamp_(max=counts.shape[1] - 1)
     n, edge = counts.gather(1, i), grid.edges()
     low, high = edge.gather(1, i), edge.gather(1, i + 1)
-    inside = rank - (upto.gather(1, i) - n) + 0.5
+    inside = rank - (seen.gather(1, i) - n) + 0.5
     return (low + inside * ((high - low) / n)).minimum(high).to(grid.low.dtype)
 
 
 def compose(p: "Counted", q: "Counted") -> tuple[Tensor, Tensor]:
-    """Return T at the beginning of each cell of p and how much it rises in it, each (H, B).
+    """Return T at the left edge of each cell of p, and how much T rises in the cell, each (H, B).
 
-    A cell with n of the M values of p holds ranks R to R + n − 1, and rank r goes to rank r N/M
-    of q. Over empty cells T rises evenly from where the cell before them ends to where the next
-    one begins, as the exact map does between two values.
+    F_p: a cell with n of the M values of p holds ranks R to R + n − 1. F_q⁻¹: rank r of p goes to
+    the value of rank r N/M of q. This gives T at the first and the last rank of each occupied cell;
+    `_bridge` fills in the empty ones.
     """
     if is_compiled(p.grid.low):
         start, rise = p.grid.low.new_empty(2, *p.counts.shape)
         ratio = int(q.counts[0].sum()) / int(p.counts[0].sum())
         make_tables(p.arrays(), q.arrays(), start.numpy(), rise.numpy(), ratio, NUDGE)
         return start, rise
-    upto = p.counts.cumsum(dim=1)
-    ratios = q.counts.sum(dim=1, keepdim=True).double() / upto[:, -1:]
-    first, last = (upto - p.counts).double(), (upto - 1).double()
+    seen = p.counts.cumsum(dim=1)
+    ratios = q.counts.sum(dim=1, keepdim=True).double() / seen[:, -1:]
+    first, last = (seen - p.counts).double(), (seen - 1).double()
     start, end = (quantile((rank + NUDGE) * ratios, q.counts, q.grid) for rank in (first, last))
     start, end = _bridge(p.counts > 0, p.grid.edges(), start, end)
     return start, end - start
 
 
 def _bridge(occupied: Tensor, edge: Tensor, start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
-    """Return start and end of each cell, those of empty cells between their neighbours'."""
+    """Return T at the start and at the end of each cell, with a line over each run of empty cells.
+
+    No value of p is in an empty cell, but T is also applied to other particles, and these can be.
+    Between two neighbouring values the exact map is a line, and so is this one: from the end of the
+    last occupied cell to the start of the next.
+    """
+    # The nearest occupied cells of each cell. Cell 0 holds the smallest value, so there is always
+    # one before. If there is none after, T is constant: there is nothing to rise to.
     number = torch.arange(occupied.shape[1], device=occupied.device).expand_as(occupied)
     before = torch.where(occupied, number, 0).cummax(dim=1).values
     after = torch.where(occupied, number, len(number.T)).flip(1).cummin(dim=1).values.flip(1)
-    is_last = after == len(number.T)  # beyond the last value there is nowhere to rise
+    has_none_after = after == len(number.T)
+    # The line rises by ``height`` from ``low`` between the edges ``left`` and ``right``.
     low = end.gather(1, before).double()
-    height = start.gather(1, after.masked_fill(is_last, 0)).double() - low
-    begin, finish = edge.gather(1, before + 1), edge.gather(1, after)
+    height = start.gather(1, after.masked_fill(has_none_after, 0)).double() - low
+    left, right = edge.gather(1, before + 1), edge.gather(1, after)
 
-    def rising(at: Tensor) -> Tensor:
-        inside = torch.where(is_last, 0.0, (at - begin) / (finish - begin))
-        return (low + inside * height).to(start.dtype)
+    def line(x: Tensor) -> Tensor:
+        fraction = torch.where(has_none_after, 0.0, (x - left) / (right - left))
+        return (low + fraction * height).to(start.dtype)
 
     return (
-        torch.where(occupied, start, rising(edge[:, :-1])),
-        torch.where(occupied, end, rising(edge[:, 1:])),
+        torch.where(occupied, start, line(edge[:, :-1])),
+        torch.where(occupied, end, line(edge[:, 1:])),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """Values of H rows as counts (H, B), int32, on a grid that follows them."""
+    """Values of H rows as counts (H, B), int32, on a grid with more cells where values are."""
 
     grid: Grid
     counts: Tensor
 
     @classmethod
     def of(cls, values: Values, b: int) -> Self:
-        """Count values that are all there are on b cells."""
+        """Count values on b cells, if no other process has more of them."""
         z = values.z
         if not is_compiled(z):
             (counted,) = cls.merged([values], b, _keep)
             return counted
-        slots, counts = (torch.empty(len(z), n, dtype=torch.int32) for n in (b // BUCKET, b))
+        sizes = b // CELLS_PER_BUCKET, b
+        slots, counts = (torch.empty(len(z), n, dtype=torch.int32) for n in sizes)
         low, high = z.new_empty(2, len(z))
         counted = cls(Grid(low, high, slots), counts)
         count_rows(z.numpy(), np.array(values.widths), STRIDE, *counted.arrays())
@@ -257,14 +269,14 @@ class Counted:
 
     @classmethod
     def merged(cls, sides: list[Values], b: int, merge: Merge) -> list[Self]:
-        """Count several such values, of all processes, on b cells each."""
+        """Count several sets of values, each of all processes together, on b cells each."""
         bounds = torch.stack([extremes(side.z) for side in sides])
         merge(bounds, ReduceOp.MIN)
         lows, highs = bounds[:, 0], -bounds[:, 1]
         zipped = zip(sides, lows, highs, strict=True)
-        some = torch.stack([count_buckets(side, low, high, b) for side, low, high in zipped])
-        merge(some, ReduceOp.SUM)
-        bounded = zip(lows, highs, some, strict=True)
+        sampled = torch.stack([count_buckets(side, low, high, b) for side, low, high in zipped])
+        merge(sampled, ReduceOp.SUM)
+        bounded = zip(lows, highs, sampled, strict=True)
         grids = [Grid(low, high, share_cells(n, b)) for low, high, n in bounded]
         pairs = zip(sides, grids, strict=True)
         counts = torch.stack([count_cells(side.z, grid) for side, grid in pairs])
@@ -272,40 +284,42 @@ class Counted:
         return [cls(grid, n) for grid, n in zip(grids, counts, strict=True)]
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return what the compiled kernels take: the grid's three arrays and the counts."""
+        """Return the arrays that the compiled kernels take: the grid's three, and the counts."""
         return *self.grid.arrays(), self.counts.numpy()
 
     def means(self, ends: Tensor) -> Tensor:
         """Return the mean of each part of the sorted values, (H, parts), in float64.
 
-        Parts end at these shares of the values, (parts + 1,), from 0 to 1. The values in a cell are
-        taken to be spread evenly: one that is cut has its share of them.
+        ``ends`` are the fractions of the values, from 0 to 1, at which parts begin and end:
+        (parts + 1,). The values in a cell are taken to be spread evenly, also where a part ends
+        inside a cell.
         """
         if is_compiled(self.grid.low):
             means = torch.empty(len(self.counts), len(ends) - 1, dtype=torch.float64)
             average_parts(*self.arrays(), ends.numpy(), means.numpy())
             return means
         edge, n = self.grid.edges(), self.counts.double()
-        width, upto = edge.diff(dim=1), n.cumsum(dim=1)
+        width, seen = edge.diff(dim=1), n.cumsum(dim=1)
         total = (n * (edge[:, :-1] + width / 2)).cumsum(dim=1)
-        rank = upto[:, -1:] * ends.to(n.device)
-        i = torch.searchsorted(upto, rank).clamp_(max=n.shape[1] - 1)
-        missing = upto.gather(1, i) - rank  # from there to the end of the cell
-        share = missing / n.gather(1, i).clamp(min=1)
-        middle = edge[:, 1:].gather(1, i) - share / 2 * width.gather(1, i)
-        return (total.gather(1, i) - missing * middle).diff(dim=1) / rank.diff(dim=1)
+        # A part ends in cell i: subtract the values between there and the end of the cell.
+        rank = seen[:, -1:] * ends.to(n.device)
+        i = torch.searchsorted(seen, rank).clamp_(max=n.shape[1] - 1)
+        surplus = seen.gather(1, i) - rank
+        fraction = surplus / n.gather(1, i).clamp(min=1)
+        middle = edge[:, 1:].gather(1, i) - fraction / 2 * width.gather(1, i)
+        return (total.gather(1, i) - surplus * middle).diff(dim=1) / rank.diff(dim=1)
 
 
 @dataclass(frozen=True, eq=False)
 class HistogramMap:
-    """T = F_q⁻¹ ∘ F_p for each row: linear in each cell of a grid that follows p.
+    """T = F_q⁻¹ ∘ F_p for each row, linear in each cell of p.
 
     Parameters
     ----------
     p, q
-        The counts from which it was made; the cells of p are those of the map.
+        The counts that determine T.
     start, rise
-        T at the beginning of each cell and how much it rises in it, (H, B) each.
+        T at the left edge of each cell of p, and how much T rises in the cell, (H, B) each.
     """
 
     p: Counted
@@ -320,7 +334,7 @@ class HistogramMap:
 
     @classmethod
     def of(cls, p: Values, q: Values, cells: int = CELLS) -> Self:
-        """Return the map between values, those of all processes."""
+        """Return the map from values ``p`` to values ``q``, each of all processes together."""
         if p.merge is None:
             ps, qs = Counted.of(p, cells), Counted.of(q, cells)
         else:
@@ -338,23 +352,23 @@ class HistogramMap:
         z.copy_(self.start.gather(1, cell) + inside * self.rise.gather(1, cell) - z)
 
     def by_knots(self, parts: int) -> KnotMap:
-        """Return the map that takes the mean of each of so many parts of p to that of q.
+        """Return the map that takes the mean of each part of p to the mean of that part of q.
 
-        If there are too few values, there are fewer parts, and the last knot is there several
-        times. The outermost lines go on to the extremes of p, but not beyond those of q.
+        If there are too few values for ``parts`` parts, there are fewer, and the last knot is
+        repeated. The outermost lines extend to the extremes of p, but not beyond those of q.
         """
         ends = part_ends(parts, min(int(side.counts[0].sum()) for side in (self.p, self.q)))
-        (x, low, high), (y, least, most) = (
+        (x, low, high), (y, q_low, q_high) = (
             (side.means(ends), side.grid.low[:, None], side.grid.high[:, None])
             for side in (self.p, self.q)
         )
         slope = (y.diff(dim=1) / x.diff(dim=1)).nan_to_num(0, 0, 0)
         first = y[:, :1] + slope[:, :1] * (low - x[:, :1])
         last = y[:, -1:] + slope[:, -1:] * (high - x[:, -1:])
-        again = 1 + parts + 1 - len(ends)
-        x = torch.cat([low, x, high.expand(-1, again)], dim=1).cummax(dim=1).values
-        y = torch.cat([first, y, last.expand(-1, again)], dim=1)
-        y = y.clamp(least, most).cummax(dim=1).values
+        copies = 1 + parts + 1 - len(ends)
+        x = torch.cat([low, x, high.expand(-1, copies)], dim=1).cummax(dim=1).values
+        y = torch.cat([first, y, last.expand(-1, copies)], dim=1)
+        y = y.clamp(q_low, q_high).cummax(dim=1).values
         return KnotMap(x.to(self.start.dtype), (y - x).to(self.start.dtype))
 
 
@@ -375,9 +389,9 @@ class HistogramTransport:
             T.move(z[rows])
             return None if knots is None else T.by_knots(knots)
 
-        maps = parallel(displace, shares(len(z)))
+        maps = parallel(displace, thread_slices(len(z)))
         return KnotMap.joined([T for T in maps if T is not None])
 
 
 def _keep(values: Tensor, op: object) -> None:
-    """Merge with nobody: these are all values."""
+    """Merge nothing: there are no other processes."""

@@ -1,7 +1,8 @@
-"""The compiled CPU kernels of `transport.histogram`, row by row; its functions are their oracle.
+"""The CPU kernels of `transport._histogram` and `transport._knots`, compiled by Numba.
 
-Both compute the same integers and, from them, the same floats in the same order: equal to the bit.
-The kernels let go of Python's lock, so that several threads can work on rows of their own.
+A kernel computes the same integers as the torch function it replaces and, from them, the same
+floats in the same order, so both give the same bits. Tests hold them equal. Kernels release the
+GIL, so that threads can work on different rows at the same time.
 """
 
 import numpy as np
@@ -9,29 +10,32 @@ from numba import njit, types
 from numba.extending import intrinsic
 from torch import Tensor, float32
 
-PAD = 16
-"""Cells between counters: addresses whose last bits agree wait for one another."""
+COUNTER_PADDING = 16
+"""Unused cells after each row of counters, so that rows are not a power of two apart.
 
-CHUNK = 1024
-"""Values located at a time: their positions stay in the fastest cache."""
+A CPU delays a load if its lowest address bits are those of a store in progress.
+"""
 
-SETTINGS = {"nogil": True, "error_model": "numpy"}
+CHUNK_VALUES = 1024
+"""Number of values located at a time: few enough for their positions to stay in the L1 cache."""
+
+NUMBA_OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
 def is_compiled(z: Tensor) -> bool:
-    """Return whether the kernels take these values."""
+    """Return whether the compiled kernels can process these values."""
     return z.is_cpu and z.dtype == float32 and z.is_contiguous()
 
 
 def kernel(function):
-    """Compile a function at its first call, and keep that for other processes if there is a place.
+    """Compile a function at its first call, and cache the result on disk for other processes.
 
-    There is none if neither the package nor the user's home can be written to.
+    It is not cached if neither the package nor the user's home is writable.
     """
     try:
-        return njit(function, cache=True, **SETTINGS)
+        return njit(function, cache=True, **NUMBA_OPTIONS)
     except RuntimeError:
-        return njit(function, **SETTINGS)
+        return njit(function, **NUMBA_OPTIONS)
 
 
 def _tables_scope(builder):
@@ -45,13 +49,13 @@ def _pointer(context, builder, array_type, array, index):
     return builder.gep(data, [index])
 
 
-# LLVM makes one gather instruction of many look-ups only if it knows that what is stored in the
-# same loop is not part of the table. Numba has no word for that, LLVM has: a scope of the tables
-# alone (looked up), which what is read and written beside them (load, store) does not alias.
+# LLVM turns look-ups in a loop into gather instructions only if it knows that stores in the same
+# loop do not change the table. Numba has no way to say so, but LLVM's metadata has: `look_up` puts
+# the tables into an alias scope; `load` and `store` declare that they do not touch that scope.
 
 
 def _reader(relation):
-    """Return what reads ``array[index]`` and tells LLVM its relation to the tables."""
+    """Return an intrinsic that reads ``array[index]``, with this relation to the tables' scope."""
 
     @intrinsic
     def read(typing_context, array, index):
@@ -71,7 +75,7 @@ load = _reader("noalias")
 
 @intrinsic
 def store(typing_context, array, index, value):
-    """Set ``array[index]`` of an array that is no table."""
+    """Set ``array[index]`` of an array that is not a table."""
 
     def generate(context, builder, signature, arguments):
         array, index, value = arguments
@@ -84,7 +88,7 @@ def store(typing_context, array, index, value):
 
 @kernel
 def _ordered(bits):
-    """Return an integer ordered as the float of these bits is; its own inverse."""
+    """Map the bits of a float to an integer with the same order. The map is its own inverse."""
     return np.int32(bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF)))
 
 
@@ -92,7 +96,7 @@ def _ordered(bits):
 def extremes(z):
     """Return the smallest and the largest value. Compared as integers, which is vectorised.
 
-    Zero is always the positive one: processes would not agree on which of the two is less.
+    −0.0 becomes 0.0: processes might not agree on which of the two is smaller.
     """
     low, high = np.int32(0x7FFFFFFF), np.int32(-0x80000000)
     for i in range(len(z)):
@@ -104,7 +108,7 @@ def extremes(z):
 
 @kernel
 def tick(value, low, scale, last):
-    """Return where a value lies between the extremes, in 1/65536 of a bucket."""
+    """Return the position of a value between the extremes in ticks, 65536 per bucket."""
     t = (value - low) * scale
     t = t if t > np.float32(0) else np.float32(0)
     return np.int32(t if t < last else last)
@@ -112,7 +116,7 @@ def tick(value, low, scale, last):
 
 @kernel
 def add_buckets(z, widths, stride, low, scale, counts):
-    """Count one value in ``stride`` of each part on equal buckets; parts have these widths."""
+    """Count every ``stride``-th value of each part on equal buckets; parts have these widths."""
     last = np.nextafter(np.float32(len(counts) << 16), np.float32(0))
     begin = 0
     for width in widths:
@@ -123,9 +127,9 @@ def add_buckets(z, widths, stride, low, scale, counts):
 
 @kernel
 def share_cells(counts, b, slots):
-    """Share b cells among buckets; see `histogram.share_cells`.
+    """Share b cells among buckets; see `_histogram.share_cells`.
 
-    A slot holds both numbers of a bucket, its first cell and how many it has, in 16 bits each.
+    A slot packs the first cell of a bucket and its number of cells, in 16 bits each.
     """
     buckets = len(slots)
     even = b // (2 * buckets)
@@ -133,14 +137,14 @@ def share_cells(counts, b, slots):
     first = seen = 0
     for g in range(buckets):
         seen += counts[g]
-        following = b if g + 1 == buckets else (g + 1) * even + int(seen * by_count)
-        slots[g] = first | (following - first) << 16
-        first = following
+        end = b if g + 1 == buckets else (g + 1) * even + int(seen * by_count)
+        slots[g] = first | (end - first) << 16
+        first = end
 
 
 @kernel
 def positions(z, low, scale, slots, out):
-    """Write each value's position among the cells: the cell, and 16 bits of where in it."""
+    """Write the position of each value: its cell, then 16 bits for where in the cell."""
     last = np.nextafter(np.float32(len(slots) << 16), np.float32(0))
     for i in range(len(z)):
         t = tick(load(z, i), low, scale, last)
@@ -152,9 +156,9 @@ def positions(z, low, scale, slots, out):
 
 @kernel
 def add_counts(where, counts):
-    """Count positions by cell, in four counters that take turns, the rows of ``counts``.
+    """Count positions by cell, in turn on the four rows of ``counts``.
 
-    With one, a value that repeats would wait for its own last count.
+    With one row, an increment would have to wait for the last one if a value repeats.
     """
     fours = len(where) // 4 * 4
     for i in range(0, fours, 4):
@@ -167,20 +171,20 @@ def add_counts(where, counts):
 
 
 @kernel
-def count_cells(z, low, scale, slots, counts, where, four):
-    """Write how many values are in each cell; ``where`` and ``four`` are scratch."""
-    four[:] = 0
-    for start in range(0, len(z), CHUNK):
-        chunk = z[start : start + CHUNK]
+def count_cells(z, low, scale, slots, counts, where, counters):
+    """Write the number of values in each cell; ``where`` and ``counters`` are scratch."""
+    counters[:] = 0
+    for start in range(0, len(z), CHUNK_VALUES):
+        chunk = z[start : start + CHUNK_VALUES]
         positions(chunk, low, scale, slots, where)
-        add_counts(where[: len(chunk)], four)
+        add_counts(where[: len(chunk)], counters)
     for c in range(len(counts)):
-        counts[c] = four[0, c] + four[1, c] + four[2, c] + four[3, c]
+        counts[c] = counters[0, c] + counters[1, c] + counters[2, c] + counters[3, c]
 
 
 @kernel
 def edges(low, high, slots, out):
-    """Write where each cell begins, and where the last one ends."""
+    """Write the left edge of each cell, and the right edge of the last one."""
     buckets = len(slots)
     width = (np.float64(high) - np.float64(low)) / buckets
     for g in range(buckets):
@@ -193,48 +197,70 @@ def edges(low, high, slots, out):
 
 @kernel
 def compose(p, q, ratio, nudge, p_edge, q_edge, gap, start, rise):
-    """Write the map from the cells of p to the values of q; see `histogram.compose`.
+    """Write T on each cell of p, from counts p and q; see `_histogram.compose`.
 
-    Ranks only grow: one sweep over both counts. ``gap`` is scratch.
+    F_p gives the first and the last rank of the values in cell j of p. Times ``ratio``, N/M, these
+    are ranks r of q. F_q⁻¹ finds the cell i of q that holds rank r, and the value inside it.
+
+    Ranks grow with j, so i only grows too: one sweep over both counts. Before each cell j:
+
+    - ``rank`` values of p are in cells before j, so ``rank`` is the first rank of cell j;
+    - ``seen`` values of q are in cells 0 to i, so the ranks of cell i end at ``seen`` − 1;
+    - T is written on all cells before ``unwritten`` and ends there at the value ``end``. The cells
+      from ``unwritten`` to j − 1 are empty. They are written once the next occupied one is known.
+
+    Rank r is below N, so i stays below the number of cells. ``gap`` is scratch.
     """
-    for c in range(len(gap)):  # between values that are spread evenly over their cell
+    # The q[c] values of a cell are taken to be this far apart, the first half a gap from the edge.
+    for c in range(len(gap)):
         gap[c] = (q_edge[c + 1] - q_edge[c]) / max(q[c], 1)
-    rank = i = following = 0
-    upto = np.int64(q[0])
+    rank = i = unwritten = 0
+    seen = np.int64(q[0])
     end = np.float32(q_edge[0])
     for j in range(len(start)):
         if p[j] == 0:
             continue
+        # T at the first rank of cell j. Ranks r are fractions: one that is more than half a gap
+        # past the last value of cell i would leave the cell, so it stops at the edge.
         r = (rank + nudge) * ratio
-        while upto <= np.int64(r):
+        while seen <= np.int64(r):
             i += 1
-            upto += q[i]
-        begin = np.float32(min(q_edge[i] + (r - (upto - q[i]) + 0.5) * gap[i], q_edge[i + 1]))
-        bridge(p_edge, following, j, end, begin, start, rise)
+            seen += q[i]
+        begin = np.float32(min(q_edge[i] + (r - (seen - q[i]) + 0.5) * gap[i], q_edge[i + 1]))
+        bridge(p_edge, unwritten, j, end, begin, start, rise)
+        # T at the last rank of cell j, in the same way.
         rank += p[j]
         r = (rank - 1 + nudge) * ratio
-        while upto <= np.int64(r):
+        while seen <= np.int64(r):
             i += 1
-            upto += q[i]
-        end = np.float32(min(q_edge[i] + (r - (upto - q[i]) + 0.5) * gap[i], q_edge[i + 1]))
-        start[j], rise[j], following = begin, end - begin, j + 1
-    start[following:], rise[following:] = end, np.float32(0)
+            seen += q[i]
+        end = np.float32(min(q_edge[i] + (r - (seen - q[i]) + 0.5) * gap[i], q_edge[i + 1]))
+        start[j], rise[j], unwritten = begin, end - begin, j + 1
+    # Right of all values of p, there is nothing to rise to: T is constant.
+    start[unwritten:], rise[unwritten:] = end, np.float32(0)
 
 
 @kernel
 def bridge(edge, first, last, low, high, start, rise):
-    """Write a map that rises evenly from low to high over empty cells, from first to last − 1."""
+    """Write T on the empty cells from ``first`` to ``last`` − 1: a line from low to high.
+
+    ``low`` is where T ends on the occupied cell before them, ``high`` where it begins on the next.
+
+    No value of p is in an empty cell, but T is also applied to other particles, and these can be.
+    Between two neighbouring values the exact map is a line, and so is this one. Without the bridge
+    T would have no value there, or would jump.
+    """
     for j in range(first, last):
         width = edge[last] - edge[first]
-        slope = np.float64(high) - np.float64(low)
-        begin = np.float32(low + (edge[j] - edge[first]) / width * slope)
-        end = np.float32(low + (edge[j + 1] - edge[first]) / width * slope)
+        height = np.float64(high) - np.float64(low)
+        begin = np.float32(low + (edge[j] - edge[first]) / width * height)
+        end = np.float32(low + (edge[j + 1] - edge[first]) / width * height)
         start[j], rise[j] = begin, end - begin
 
 
 @kernel
 def displace(z, where, start, rise):
-    """Replace values at these positions by their displacement."""
+    """Replace values by their displacements T(z) − z, given their positions."""
     for i in range(len(z)):
         position = load(where, i)
         cell = np.uint32(np.int32(position >> np.int32(16)))
@@ -244,31 +270,31 @@ def displace(z, where, start, rise):
 
 @kernel
 def scale_of(low, high, buckets):
-    """Return how many ticks, 1/65536 of a bucket, are in a unit of the values."""
+    """Return the number of ticks per unit of the values, with 65536 ticks per bucket."""
     return np.float32(buckets << 16) / max(high - low, np.float32(1e-30))
 
 
 @kernel
 def scratch(b):
-    """Return what `count_cells` works with."""
-    return np.empty(CHUNK, np.int32), np.empty((4, b + PAD), np.int32)
+    """Return the scratch arrays of `count_cells`."""
+    return np.empty(CHUNK_VALUES, np.int32), np.empty((4, b + COUNTER_PADDING), np.int32)
 
 
 @kernel
 def count_rows(z, widths, stride, low, high, slots, counts):
-    """Write, for each row, the grid of its values and how many are in each cell."""
+    """Write, for each row, the grid of its values and their number in each cell."""
     h, b = counts.shape
-    buckets, (where, four) = np.empty(slots.shape[1], np.int32), scratch(b)
+    buckets, (where, counters) = np.empty(slots.shape[1], np.int32), scratch(b)
     for i in range(h):
         low[i], high[i] = extremes(z[i])
         scale = scale_of(low[i], high[i], len(buckets))
         buckets[:] = 0
         add_buckets(z[i], widths, stride, low[i], scale, buckets)
         share_cells(buckets, b, slots[i])
-        count_cells(z[i], low[i], scale, slots[i], counts[i], where, four)
+        count_cells(z[i], low[i], scale, slots[i], counts[i], where, counters)
 
 
-# The same in steps, for what many processes have to merge between them.
+# The same in separate passes, between which processes merge their results.
 
 
 @kernel
@@ -280,7 +306,7 @@ def extremes_of_rows(z, low, high):
 
 @kernel
 def count_buckets_of_rows(z, widths, stride, low, high, counts):
-    """Count some values of each row on buckets."""
+    """Count a sample of the values of each row on buckets."""
     h, buckets = counts.shape
     for i in range(h):
         scale = scale_of(low[i], high[i], buckets)
@@ -289,17 +315,17 @@ def count_buckets_of_rows(z, widths, stride, low, high, counts):
 
 @kernel
 def count_cells_of_rows(z, low, high, slots, counts):
-    """Write how many values of each row are in each cell of its grid."""
+    """Write the number of values of each row in each cell of its grid."""
     h, b = counts.shape
-    where, four = scratch(b)
+    where, counters = scratch(b)
     for i in range(h):
         scale = scale_of(low[i], high[i], slots.shape[1])
-        count_cells(z[i], low[i], scale, slots[i], counts[i], where, four)
+        count_cells(z[i], low[i], scale, slots[i], counts[i], where, counters)
 
 
 @kernel
 def make_tables(p, q, start, rise, ratio, nudge):
-    """Write, for each row, the table of the map from p to q, both counted."""
+    """Write, for each row, the table of the map from p to q, which are given by their counts."""
     (p_low, p_high, p_slots, p_counts), (q_low, q_high, q_slots, q_counts) = p, q
     h, b = start.shape
     p_edge, q_edge, gap = np.empty(b + 1), np.empty(b + 1), np.empty(b)
@@ -312,40 +338,46 @@ def make_tables(p, q, start, rise, ratio, nudge):
 @kernel
 def displace_rows(z, low, high, slots, start, rise):
     """Replace each value by its displacement T(z) − z, row by row."""
-    where = np.empty(CHUNK, np.int32)
+    where = np.empty(CHUNK_VALUES, np.int32)
     for i in range(len(z)):
         scale = scale_of(low[i], high[i], slots.shape[1])
-        for begin in range(0, z.shape[1], CHUNK):
-            chunk = z[i, begin : begin + CHUNK]
+        for begin in range(0, z.shape[1], CHUNK_VALUES):
+            chunk = z[i, begin : begin + CHUNK_VALUES]
             positions(chunk, low[i], scale, slots[i], where)
             displace(chunk, where, start[i], rise[i])
 
 
 @kernel
 def average_parts(low, high, slots, counts, ends, means):
-    """Write, for each row, the means of parts of its values; see `Counted.means`."""
+    """Write, for each row, the means of parts of its values; see `Counted.means`.
+
+    ``seen`` values, with the sum ``total``, are in the cells before c. A part ends in cell c, after
+    ``taken`` of its values, which are taken to be spread evenly from the left edge on.
+    """
     h, b = counts.shape
     edge = np.empty(b + 1)
     for i in range(h):
         edges(low[i], high[i], slots[i], edge)
         rank = counts[i].sum() * ends
-        c, upto, total, before = 0, 0.0, 0.0, 0.0
+        c, seen, total, sum_before = 0, 0.0, 0.0, 0.0
         for k in range(len(ends) - 1):
-            while c < b - 1 and upto + counts[i, c] < rank[k + 1]:
-                upto += counts[i, c]
+            while c < b - 1 and seen + counts[i, c] < rank[k + 1]:
+                seen += counts[i, c]
                 total += counts[i, c] * (edge[c] + edge[c + 1]) / 2
                 c += 1
-            taken = rank[k + 1] - upto
-            half = taken / max(counts[i, c], 1) / 2
-            sofar = total + taken * (edge[c] + half * (edge[c + 1] - edge[c]))
-            means[i, k], before = (sofar - before) / (rank[k + 1] - rank[k]), sofar
+            taken = rank[k + 1] - seen
+            middle = taken / max(counts[i, c], 1) / 2
+            sum_upto = total + taken * (edge[c] + middle * (edge[c + 1] - edge[c]))
+            means[i, k] = (sum_upto - sum_before) / (rank[k + 1] - rank[k])
+            sum_before = sum_upto
 
 
 @kernel
 def locate(z, x, where):
-    """Write which of the knots x, but the last, each value has reached, the first at least.
+    """Write the index of the last knot x at or below each value, from 0 to len(x) − 2.
 
-    Each value is compared with each of the few knots: without a look-up, many at a time.
+    This is the number of inner knots at or below the value. Comparing every value with every knot
+    is vectorised, and for a few dozen knots faster than a binary search.
     """
     where[: len(z)] = 0
     knots = len(x) - 2
@@ -363,42 +395,43 @@ def locate(z, x, where):
 
 @kernel
 def interpolate(z, where, x, move_by, slope):
-    """Replace values at these knots by their displacement.
+    """Replace values by their displacements, given the knot before each.
 
-    One by one: three gathers for each are slower, threefold on CPUs that do them in microcode.
+    Values are looked up one by one. Three gather instructions for each would be slower, by a factor
+    of three on CPUs that run them in microcode.
     """
     low, high = x[0], x[-1]
     for i in range(len(z)):
         value, knot = z[i], np.uint32(where[i])
-        inside = min(max(value, low), high)
+        inside = min(max(value, low), high)  # beyond the outermost knots, T is constant
         along = (inside - x[knot]) * slope[knot]
         z[i] = move_by[knot] + along + (inside - value)
 
 
 @kernel
 def interpolate_row(z, x, move_by, where, slope):
-    """Replace each value by its displacement on the line between two knots."""
+    """Replace each value by its displacement, which is linear between two knots."""
     for k in range(len(x) - 1):
         width = max(x[k + 1] - x[k], np.float32(1e-30))
         rise = (move_by[k + 1] - move_by[k]) / width
-        slope[k] = rise if np.isfinite(rise) else np.float32(0)  # a jump has no slope
-    for begin in range(0, len(z), CHUNK):
-        chunk = z[begin : begin + CHUNK]
+        slope[k] = rise if np.isfinite(rise) else np.float32(0)  # two knots at one place: a jump
+    for begin in range(0, len(z), CHUNK_VALUES):
+        chunk = z[begin : begin + CHUNK_VALUES]
         locate(chunk, x, where)
         interpolate(chunk, where, x, move_by, slope)
 
 
 @kernel
 def interpolate_rows(z, x, move_by):
-    """Displace values by maps with these knots; see `knots.KnotMap`."""
-    where, slope = np.empty(CHUNK, np.int32), np.empty(x.shape[1] - 1, np.float32)
+    """Displace values by maps with these knots; see `_knots.KnotMap`."""
+    where, slope = np.empty(CHUNK_VALUES, np.int32), np.empty(x.shape[1] - 1, np.float32)
     for i in range(len(z)):
         interpolate_row(z[i], x[i], move_by[i], where, slope)
 
 
 @kernel
 def unpack(integers, low, high, half, values):
-    """Write what integers stand for, of which the least is −half; see `knots.PackedMap`."""
+    """Write the values that integers from −half to half − 1 stand for; see `_knots.PackedMap`."""
     step = (high - low) / (half + half - np.float32(1))
     for k in range(len(integers)):
         values[k] = low + (np.float32(integers[k]) + half) * step
@@ -407,7 +440,7 @@ def unpack(integers, low, high, half, values):
 @kernel
 def interpolate_packed_rows(z, knots, low, high, half):
     """Displace values by maps whose knots, (2, H, K), are integers."""
-    where, slope = np.empty(CHUNK, np.int32), np.empty(knots.shape[2] - 1, np.float32)
+    where, slope = np.empty(CHUNK_VALUES, np.int32), np.empty(knots.shape[2] - 1, np.float32)
     x, move_by = np.empty(knots.shape[2], np.float32), np.empty(knots.shape[2], np.float32)
     for i in range(len(z)):
         unpack(knots[0, i], low[0, i, 0], high[0, i, 0], half, x)

@@ -1,8 +1,9 @@
-"""A map as few points: for particles that it was not made from.
+"""Maps with a few knots, for particles from which the maps were not estimated.
 
-T = F_q⁻¹ ∘ F_p follows every particle of p, to the outermost. That is right for these particles:
-what a step does to them the next one sees. Others would be moved by what happens to one or two of
-them, by chance, and nothing sees it: step after step it adds up. They move as many do on average.
+T = F_q⁻¹ ∘ F_p follows every single particle of p, up to the outermost. That is right for these
+particles, because the next step sees where they went and corrects it. Other particles are not seen.
+If they followed single particles of p, random errors would add up step by step. So they follow
+means of many particles.
 """
 
 import math
@@ -17,42 +18,42 @@ from torch import Tensor
 from sliceflow.transport._kernels import interpolate_packed_rows, interpolate_rows, is_compiled
 
 KNOTS = 64
-"""Parts of p, and of q, whose means are knots, if there are enough values."""
+"""Default number of parts of p, and of q, whose means are the knots."""
 
-
-FEW = 12
-"""Values in a part, at least: the mean of fewer is chance, and that adds up step by step."""
+MIN_VALUES_PER_PART = 12
+"""Minimum number of values in a part: means of fewer are noisy, and noise adds up over steps."""
 
 
 @cache
 def part_ends(parts: int, n: int) -> Tensor:
-    """Return the shares of n values at which parts begin and end: as many, or as n allows.
+    """Return the fractions of n sorted values at which parts begin and end, from 0 to 1.
 
-    Parts are smaller towards both ends, since a heavy tail has much of the variance in few values,
-    but none has less than `FEW` of them.
+    There are ``parts`` parts, or fewer if n is small. They get smaller towards both ends, because a
+    heavy tail has much of the variance in few values, but none has fewer values than
+    `MIN_VALUES_PER_PART`.
     """
-    parts = max(2, min(parts, n // FEW))
-    # by NumPy: if two threads ask PyTorch for its first sines at once, last bits may differ
-    shares = np.diff(np.sin(np.linspace(0, math.pi / 2, parts + 1)) ** 2)
-    least = min(FEW / n, 1 / parts)
-    for j in range(parts // 2 + 1):  # so many at either end have the least
-        middle = shares[j : parts - j]
-        middle = middle * (1 - 2 * j * least) / middle.sum()
-        if (middle >= least).all():
+    parts = max(2, min(parts, n // MIN_VALUES_PER_PART))
+    # Not by PyTorch: if two threads compute its first sines at once, the last bits may differ.
+    fractions = np.diff(np.sin(np.linspace(0, math.pi / 2, parts + 1)) ** 2)
+    minimum = min(MIN_VALUES_PER_PART / n, 1 / parts)
+    for j in range(parts // 2 + 1):  # j parts at either end have the minimum size
+        middle = fractions[j : parts - j]
+        middle = middle * (1 - 2 * j * minimum) / middle.sum()
+        if (middle >= minimum).all():
             break
-    ends = np.cumsum([0.0, *[least] * j, *middle, *[least] * j])
+    ends = np.cumsum([0.0, *[minimum] * j, *middle, *[minimum] * j])
     ends[-1] = 1
     return torch.from_numpy(ends)
 
 
 @dataclass(frozen=True, eq=False)
 class KnotMap:
-    """Lines between knots, and level beyond the outermost: `numpy.interp` for each row.
+    """Linear between knots, constant beyond the outermost: `numpy.interp` for each row.
 
     Parameters
     ----------
     x, move_by
-        Where the knots are and by how much they move, (H, K) each; x ascends along a row.
+        Positions of the knots, in ascending order, and their displacements, (H, K) each.
     """
 
     x: Tensor
@@ -66,7 +67,7 @@ class KnotMap:
         return cls(torch.cat([T.x for T in maps]), torch.cat([T.move_by for T in maps]))
 
     def packed(self, bits: int = 16) -> "PackedMap":
-        """Return the map with its numbers as integers of this width."""
+        """Return the map with its knots as integers of this width."""
         return PackedMap.of(torch.stack([self.x, self.move_by]).cpu(), bits)
 
     def move(self, z: Tensor) -> None:
@@ -76,23 +77,24 @@ class KnotMap:
             return
         i = torch.searchsorted(self.x[:, 1:-1].contiguous(), z.contiguous(), right=True)
         slope = self.move_by.diff(dim=1) / self.x.diff(dim=1).clamp(min=1e-30)
-        slope = torch.where(slope.isfinite(), slope, 0.0)  # a jump has no slope
+        slope = torch.where(slope.isfinite(), slope, 0.0)  # two knots at one place: a jump
         inside = z.clamp(self.x[:, :1], self.x[:, -1:])
         along = (inside - self.x.gather(1, i)) * slope.gather(1, i)
         z.copy_(self.move_by.gather(1, i) + along + (inside - z))
 
 
-INTEGERS = {16: torch.int16, 32: torch.int32}
+INTEGER_TYPES = {16: torch.int16, 32: torch.int32}
 
 
 @dataclass(frozen=True, eq=False)
 class PackedMap:
-    """A `KnotMap` to be kept: where knots are and by how much they move, as integers.
+    """A `KnotMap` with its knots as integers, which take less memory.
 
     Parameters
     ----------
     knots
-        Both, (2, H, K). The least and the largest integer are the extremes of a row.
+        Positions and displacements, (2, H, K). The smallest and the largest integer stand for the
+        extremes of a row.
     low, high
         These extremes, (2, H, 1) each.
     """
@@ -108,7 +110,7 @@ class PackedMap:
         low, high = values.aminmax(dim=2, keepdim=True)
         share = (values - low) / (high - low).clamp(min=1e-30)
         integers = (share * (2**bits - 1)).round() - 2 ** (bits - 1)
-        return cls(integers.to(INTEGERS[bits]), low.float(), high.float())
+        return cls(integers.to(INTEGER_TYPES[bits]), low.float(), high.float())
 
     @classmethod
     def joined(cls, maps: list[Self]) -> Self | None:
@@ -120,26 +122,27 @@ class PackedMap:
 
     @property
     def tensors(self) -> tuple[Tensor, Tensor, Tensor]:
-        """All that it is."""
+        """The tensors of the map."""
         return self.knots, self.low, self.high
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes."""
+        """Size in bytes."""
         return sum(tensor.nbytes for tensor in self.tensors)
 
     def reserve(self, n: int) -> list[Self]:
-        """Return n maps of this size, not filled in yet, that lie together in memory."""
-        places = (tensor.new_empty(n, *tensor.shape) for tensor in self.tensors)
-        return [type(self)(*place) for place in zip(*places, strict=True)]
+        """Allocate n maps of this size in one piece of memory, not filled in yet."""
+        stacked = (tensor.new_empty(n, *tensor.shape) for tensor in self.tensors)
+        return [type(self)(*tensors) for tensors in zip(*stacked, strict=True)]
 
     def copy_(self, other: Self) -> None:
-        """Become another map of this size."""
+        """Copy another map of this size into this one."""
         for tensor, values in zip(self.tensors, other.tensors, strict=True):
             tensor.copy_(values)
 
     def __reduce__(self) -> tuple[type[Self], tuple[Tensor, ...]]:
-        return type(self), tuple(map(torch.clone, self.tensors))  # without what it lies beside
+        # Clones, without the memory of the other maps of `reserve`.
+        return type(self), tuple(map(torch.clone, self.tensors))
 
     def __getitem__(self, rows: slice) -> Self:
         return type(self)(*(tensor[:, rows] for tensor in self.tensors))

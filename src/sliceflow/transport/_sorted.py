@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow.directions import BLOCK, slices
+from sliceflow.directions import BLOCK_DIRECTIONS, slices
 from sliceflow.transport._histogram import HistogramMap, Values
 from sliceflow.transport._knots import KnotMap
 
@@ -47,7 +47,7 @@ def quantile(z: Tensor, a: Tensor) -> Tensor:
     position = a * n
     index = position.long().clamp_(max=n - 1)
     low, high = z.gather(-1, index), z.gather(-1, (index + 1).clamp_(max=n - 1))
-    # Rounding may carry the last step past its end: the minimum keeps the map monotone.
+    # Rounding may exceed ``high``: the minimum keeps the map monotone.
     return torch.minimum(low + (position - index).to(z.dtype) * (high - low), high)
 
 
@@ -87,11 +87,12 @@ class SortedTransport:
 
 
 def chunk_size(memory: int, m: int, n: int) -> int:
-    """Return how many directions can be mapped at a time with m particles and n data rows.
+    """Return the number of directions to map at a time, with m particles and n data rows.
 
-    A block holds four bytes for each value. A value that is being mapped takes 4 more of the data
-    (the sorted copy) and about 60 more of a particle (the sorted copy, two indices and what stands
-    there, the rank in float64); counted here with what the allocator was seen to keep.
+    A block takes 4 bytes for each value. While they are mapped, values of data take 4 more bytes
+    (the sorted copy) and those of particles about 60 more (the sorted copy, two indices and the
+    values there, the rank in float64). The factors here also include the memory that the allocator
+    was seen to keep.
     """
-    block = 4 * BLOCK * (m + n)
-    return min(max(1, (memory - block) // (125 * m + 16 * n)), BLOCK)
+    block = 4 * BLOCK_DIRECTIONS * (m + n)
+    return min(max(1, (memory - block) // (125 * m + 16 * n)), BLOCK_DIRECTIONS)
