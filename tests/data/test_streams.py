@@ -54,7 +54,7 @@ def save_parquet(folder, pixels, labels):
     tensors = pa.FixedShapeTensorArray.from_numpy_ndarray(pixels)
     table = pa.table({"image": tensors, "kind": labels})
     parquet.write_table(table, folder / "data.parquet", row_group_size=100)
-    return stream(folder / "data.parquet", y=["kind"])
+    return stream(folder / "data.parquet", y="kind")
 
 
 def save_encoded(folder, pixels, labels):

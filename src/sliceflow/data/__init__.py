@@ -88,8 +88,8 @@ def _unknown(name: str | Path) -> Exception:
 
 def stream(
     path: str | Path,
-    y: Sequence[str] = (),
-    columns: Sequence[str] = (),
+    y: str | Sequence[str] = (),
+    columns: str | Sequence[str] = (),
     size: tuple[int, int] | None = None,
 ) -> Stream:
     """Return data that is read while fitting, so that it may be larger than memory.
@@ -100,15 +100,16 @@ def stream(
         A Parquet file, an npy file, an uncompressed npz file, a tar file of images in the layout of
         WebDataset, or a folder of Parquet files, of tar files, or of images.
     y
-        The names of what to condition on: columns of a Parquet file, by default none; or an array
+        The name or names of what to condition on: columns of a Parquet file, by default none; or an array
         of an npz file, by default ``labels``, if there is one. Tar files and folders of images come
         with their labels.
     columns
-        The names of x: columns of a Parquet file, by default all that are not in y; or an array of
+        The name or names of x: columns of a Parquet file, by default all that are not in y; or an array of
         an npz file, by default ``images`` or ``x``.
     size
         Height and width to resize encoded images to. By default they are not resized.
     """
+    y, columns = ([names] if isinstance(names, str) else names for names in (y, columns))
     found = Stream(_blocks(Path(path), y, columns, size))
     if len(found) == 0:
         raise ValueError(f"{path} has no rows: add some")
