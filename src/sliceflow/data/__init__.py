@@ -100,12 +100,12 @@ def stream(
         A Parquet file, an npy file, an uncompressed npz file, a tar file of images in the layout of
         WebDataset, or a folder of Parquet files, of tar files, or of images.
     y
-        The name or names of what to condition on: columns of a Parquet file, by default none; or an array
-        of an npz file, by default ``labels``, if there is one. Tar files and folders of images come
-        with their labels.
+        The name or names of what to condition on: columns of a Parquet file, by default none; or an
+        array of an npz file, by default ``labels``, if there is one. Tar files and folders of
+        images come with their labels.
     columns
-        The name or names of x: columns of a Parquet file, by default all that are not in y; or an array of
-        an npz file, by default ``images`` or ``x``.
+        The name or names of x: columns of a Parquet file, by default all that are not in y; or an
+        array of an npz file, by default ``images`` or ``x``.
     size
         Height and width to resize encoded images to. By default they are not resized.
     """
