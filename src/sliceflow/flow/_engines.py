@@ -52,9 +52,9 @@ class Transport(Protocol):
     """A way to estimate maps from values."""
 
     def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
-        """Replace values z by T(z) − z, with the map T from values p to values q of each row.
+        """Replace values z by T(z) − z, with the map T of each row from values p to values q.
 
-        Return T by this number of knots, if it is given.
+        Return T with this number of knots, if it is given.
         """
 
 

@@ -1,4 +1,4 @@
-"""What changes while a flow runs: save it to stop, load it to go on."""
+"""What changes while a flow runs: save it to stop, load it to resume."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

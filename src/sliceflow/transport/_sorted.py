@@ -74,7 +74,7 @@ class SortedMap:
 
 @dataclass(frozen=True)
 class SortedTransport:
-    """Maps from sorted values, as many at a time as fit into ``memory`` bytes."""
+    """Maps from sorted values, in chunks of directions that fit into ``memory`` bytes."""
 
     memory: int
 
