@@ -42,6 +42,6 @@ def error(name: str, distribution: object, cells: int) -> float:
         for seed, (draw, n) in enumerate([(start, M), (distribution, N)])
     )
     moves = [p.clone(), p.clone()]
-    HistogramMap.between(p, q, cells).move(moves[0])
-    SortedMap.between(p, q).move(moves[1])
+    HistogramMap.between(p, q, cells).displace_(moves[0])
+    SortedMap.between(p, q).displace_(moves[1])
     return float(((moves[0] - moves[1]).abs().mean(dim=1) / q.std(dim=1)).mean())

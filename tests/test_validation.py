@@ -49,7 +49,11 @@ BAD_DATA = {
     "mixed labels": (X, np.array(["a", 1] * 15, dtype=object), "missing values or labels of sev"),
     "missing numbers": (X, np.array([1.0, None] * 15, dtype=object), "NaN: fill in"),
     "dates in y": (X, np.arange(30).astype("M8[D]"), "pass strings or integers"),
-    "labels in columns": (X, np.stack([Y, Y], axis=1), r'y\[:, 0\], or y_type="numbers"'),
+    "labels in columns": (
+        X,
+        np.stack([Y, Y], axis=1),
+        'of labels, or y_type="numbers"',
+    ),
     "too many labels": (np.arange(2002.0)[:, None], np.arange(2002).astype(str), "merge rare ones"),
     "masked": (np.ma.masked_less(X, 0), None, r"masked values: fill .* x\.filled\(\)"),
     "masked y": (X, np.ma.masked_equal(Y, 0), "y has masked values"),

@@ -29,7 +29,7 @@ for name, T in {
     "fast: 32 cells": HistogramMap.between(particles, data, cells=32),
 }.items():
     moved = z.clone()
-    T.move(moved)
+    T.displace_(moved)
     right.plot(z[0], (z + moved)[0], label=name)
 right.set(xlabel="z", ylabel="T(z)")
 right.legend()

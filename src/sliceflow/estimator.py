@@ -219,7 +219,7 @@ class SlicedFlow(Parameters):
             x, y, y_type=self.y_type, amplifier=self.amplifier, observed=self.observed
         )
         if check_flag("balanced", self.balanced) and codec.condition.n_groups == 1:
-            raise ValueError("balanced=True is for labels, and y has none: leave it out")
+            raise ValueError("balanced=True is for labels, and y is not labels: leave it out")
         n = len(x) if stream is None else len(stream)
         m = min(n, _MAX_PARTICLES) if self.n_particles is None else self.n_particles
         m = check_integer("n_particles", m, 2)

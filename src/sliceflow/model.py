@@ -54,10 +54,10 @@ class RecordedMaps:
     def __call__(
         self, theta: Block, rows: slice, zs: list[Tensor], merge: Merge | None
     ) -> tuple[list[Tensor], None]:
-        """Return T(z) − z for the values z of each shard along directions θ, these rows of A."""
+        """Return T(z) − z for the values z of each shard along a block of directions."""
         T = self.maps[rows].to(zs[0].device)
         for z in zs:
-            T.move(z)
+            T.displace_(z)
         return zs, None
 
 
@@ -257,19 +257,19 @@ class Model(BaseFlow):
         if (number, like.device) not in self._stages:
             level = spec.engine.level(spec.schedule[number], spec.shape, like)
             axes = self.record.axes[number]
-            context = StageContext.of(spec, number, level, axes, self._recorded)
+            context = StageContext.of(spec, number, level, axes, self._recorded_maps)
             self._stages[number, like.device] = context
         return self._stages[number, like.device]
 
-    def directions(self, stage: StageContext, state: State, like: Tensor) -> Operator:
+    def directions(self, context: StageContext, state: State, like: Tensor) -> Operator:
         """Return the directions of this step, drawn once for all batches if they fit in cache."""
         steps = (replace(state, step=i) for i in range(self.spec.schedule[state.stage].steps))
         draw = super().directions
         key = state.stage, like.device
-        drawn = self._cache.of(key, (draw(stage, step, like) for step in steps))
-        return drawn[state.step] if state.step < len(drawn) else draw(stage, state, like)
+        drawn = self._cache.of(key, (draw(context, step, like) for step in steps))
+        return drawn[state.step] if state.step < len(drawn) else draw(context, state, like)
 
-    def _recorded(self, state: State, us: list[Tensor]) -> RecordedMaps:
+    def _recorded_maps(self, state: State, us: list[Tensor]) -> RecordedMaps:
         """Return the maps that were recorded in this step."""
         return RecordedMaps(self.record.maps[self.steps_done(state)])
 

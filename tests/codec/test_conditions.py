@@ -1,4 +1,4 @@
-"""The three questions, for every condition."""
+"""What every condition answers: how it joins and splits, what is free, groups, numbers."""
 
 import numpy as np
 import pytest

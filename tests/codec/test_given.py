@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import torch
 
-from sliceflow import SlicedFlow, Stage, load
+from sliceflow import Codec, SlicedFlow, Stage, load
 from sliceflow.codec._conditions import Columns, Label
 from sliceflow.codec._support import MAX_EDGE_ROWS, Support
 
@@ -236,3 +236,11 @@ def test_images_given_a_number_beyond_the_data():
     model = quick(schedule=[Stage(2, 4)]).fit(images, X[:, 0])
     with pytest.warns(UserWarning, match="y is given beyond the data"):
         assert model.sample(3, y=100.0).shape == (3, 1, 4, 4)
+
+
+def test_the_name_of_an_array_is_not_that_of_a_column():
+    class NamedArray(np.ndarray):
+        name = "temperature"
+
+    x = np.random.default_rng(0).normal(size=(50, 2)).view(NamedArray)
+    assert Codec.fit(x).names == ()

@@ -113,6 +113,17 @@ def labels_of(target, key):
     return target.codec.condition.groups(target.batch(key)).float()
 
 
+def test_shares_of_labels_belong_to_the_data(tmp_path):
+    """A checkpoint of a balanced fit is not one of a fit that is not."""
+    labels = np.array([0] * 90 + [1] * 10)
+    np.savez(tmp_path / "data.npz", x=np.random.default_rng(0).normal(size=(100, 2)), labels=labels)
+    plans = [
+        SlicedFlow(balanced=is_balanced, random_state=0).plan(stream(tmp_path / "data.npz"))
+        for is_balanced in (False, True)
+    ]
+    assert plans[0].flow.fingerprints() != plans[1].flow.fingerprints()
+
+
 def test_a_batch_depends_on_its_key_alone(tmp_path):
     path, _ = table(tmp_path)
     one, other = target_of(path), target_of(path)

@@ -56,11 +56,11 @@ def test_tiles_are_disjoint_squares(directions, seed):
     Where x is not as wide, all of it.
     """
     channels, height, width = directions.shape
-    cells = drawn(directions, seed).cells
+    coordinates = drawn(directions, seed).coordinates
     a, b = tile_sides(directions.shape, directions.patch)
-    assert len(cells) == (height // a) * (width // b)
-    assert len(cells.unique()) == cells.numel()
-    for tile in cells:
+    assert len(coordinates) == (height // a) * (width // b)
+    assert len(coordinates.unique()) == coordinates.numel()
+    for tile in coordinates:
         channel, row, column = np.unravel_index(tile.numpy(), directions.shape)
         for line, side, patch in ((row, height, a), (column, width, b)):
             first = [i for i in set(line) if (i - 1) % side not in set(line)]
@@ -73,8 +73,8 @@ def test_tiles_are_disjoint_squares(directions, seed):
 def test_tiles_of_a_table_are_disjoint_columns(d, patch, seed):
     directions = Tiles((d,), min(patch, d), Rotation(min(patch, d)))
     A = drawn(directions, seed)
-    assert A.cells.shape == (d // directions.patch, directions.patch)
-    assert len(A.cells.unique()) == A.cells.numel()
+    assert A.coordinates.shape == (d // directions.patch, directions.patch)
+    assert len(A.coordinates.unique()) == A.coordinates.numel()
     W = dense(A, directions)
     torch.testing.assert_close(W @ W.T, torch.eye(len(W), dtype=torch.float64), atol=1e-5, rtol=0)
 
@@ -100,7 +100,7 @@ def test_conditions_enter_all_tiles_alike(directions, seed):
     p, l = len(A.theta), directions.l
     y = torch.cat([torch.zeros(d, l), torch.eye(l)]).double()
     for theta in A.blocks(10):
-        n = len(theta.cells)
+        n = len(theta.coordinates)
         z = theta.project(y)
         by_tile = z.view(p, n, l).transpose(0, 1) if directions.shared else z.view(n, p, l)
         torch.testing.assert_close(by_tile, A.theta[:, p:].expand(n, p, l))
@@ -108,7 +108,7 @@ def test_conditions_enter_all_tiles_alike(directions, seed):
 
 def test_offsets_reach_every_coordinate_as_often():
     directions = Tiles((1, 7, 7), 3, Rotation(9))
-    seen = torch.cat([drawn(directions, seed).cells.flatten() for seed in range(4000)])
+    seen = torch.cat([drawn(directions, seed).coordinates.flatten() for seed in range(4000)])
     assert seen.bincount().float().div(4000 * 36 / 49).sub(1).abs().amax() < 0.1
 
 

@@ -59,7 +59,7 @@ def drawn(distribution, seed, n):
 
 def displacement(T, z):
     z = z.clone()
-    T.move(z)
+    T.displace_(z)
     return z
 
 

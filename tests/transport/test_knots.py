@@ -41,7 +41,7 @@ def test_it_is_numpys_interpolation(parts):
 def test_compiled_or_not_bits_are_the_same(p, q):
     T, z = between(p, q), torch.linspace(-2, 2, 500).expand(2, -1) * p.abs().amax()
     not_contiguous = z.repeat_interleave(2, dim=1)[:, ::2]
-    T.move(not_contiguous)
+    T.displace_(not_contiguous)
     assert torch.equal(displacement(T, z.contiguous()), not_contiguous)
 
 
@@ -58,7 +58,7 @@ def test_a_jump_between_two_knots_at_one_place_is_finite(contiguous):
     T = KnotMap(torch.tensor([[0.0, 1, 1, 2]]), torch.tensor([[0.0, 0, -1e10, -1e10]]))
     z = torch.tensor([[-1.0, 0, 0.5, 1, 1.5, 2, 3]])
     z = z.contiguous() if contiguous else z.repeat_interleave(2, dim=1)[:, ::2]
-    T.move(z)
+    T.displace_(z)
     assert z.isfinite().all()
 
 

@@ -116,7 +116,9 @@ def save_samples(out: Path, model: Model, x: np.ndarray, y: np.ndarray | None) -
     """Save samples in the format that the suffix names."""
     kind = out.suffix.lower()
     if kind == ".npz":
-        arrays = {"images" if x.ndim == 4 else "x": x} | ({} if y is None else {"labels": y})
+        arrays = {"images" if x.ndim == 4 else "x": x}
+        if y is not None:
+            arrays["y" if model.codec.classes is None else "labels"] = y
         with replacing(out) as file:
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
     elif kind == ".csv":

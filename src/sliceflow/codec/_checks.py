@@ -184,8 +184,8 @@ def check_labels(y: Any, n: int) -> tuple[np.ndarray, Tensor]:
     _check_length(y.shape, n)
     if y.ndim != 1:
         raise ValueError(
-            f"labels are one-dimensional but y has shape {y.shape}: pass one column of labels, "
-            'y[:, 0], or y_type="numbers" if these are numbers to condition on'
+            f"y has shape {y.shape}: pass one column of labels, or "
+            'y_type="numbers" if its columns are numbers'
         )
     _check_label_types(y)
     classes, codes = np.unique(y, return_inverse=True)
@@ -323,7 +323,8 @@ def check_given_bytes(particles: Tensor, mask: Tensor) -> None:
 
 def column_names(frame: Any) -> tuple[str, ...]:
     """Return the names of the columns of a data frame or series, if they are strings."""
-    names = tuple(frame.columns) if _is_frame(frame) else (getattr(frame, "name", None),)
+    is_series = hasattr(frame, "to_frame")
+    names = tuple(frame.columns) if _is_frame(frame) else (frame.name,) if is_series else (None,)
     if duplicates := [name for name in names if names.count(name) > 1]:
         raise ValueError(f"two columns have the name {duplicates[0]}: rename one of them")
     return names if all(isinstance(name, str) for name in names) else ()

@@ -1,16 +1,18 @@
 """Conditions: what a flow is given and must not move (section 4, and inpainting).
 
-A condition answers these questions, and the engine asks no others:
+A condition answers four questions:
 
 - How do x and y form one particle? `join` joins them, `split` splits them. Below x come ``l``
   coordinates, whose part of a projection is amplified by ξ: z = θ_xᵀ x + ξ θ_yᵀ y.
 - Which coordinates may move? Those that are `free`. All others are frozen (the paper's velocity
-  masking).
+  masking). If coordinates of x itself are frozen, `mask` says which.
 - Which coordinates are given numbers? `numbers`. They are scaled, and clipped to the data's range.
 - Which particles share a class? `groups`. Each class starts from its own Gaussian, and has the same
   share of every batch.
 
-To add a condition, write a class here, let `Codec.fit` choose it, and let `files` save it.
+`Codec` also knows whether y is labels, by its ``classes``.
+
+To add a condition, write a class here. docs/design.md lists what else has to know it.
 """
 
 import math

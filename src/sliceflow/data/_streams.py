@@ -169,5 +169,6 @@ class StreamTarget:
 
     def digest(self) -> str:
         """Return a checksum that identifies the data."""
-        content = f"{self.blocks.digest()} {self.own.tolist()} {self.batch_size}"
+        shares = None if self.shares is None else self.shares.tolist()
+        content = f"{self.blocks.digest()} {self.own.tolist()} {self.batch_size} {shares}"
         return hashlib.sha256(content.encode()).hexdigest()

@@ -150,9 +150,9 @@ class Tiles:
             theta = torch.cat([theta, theta_y], dim=1)
         if self.patch is None:
             return Projection(DenseRows(theta))
-        return Tiling(theta, self._cells(rng).to(like.device), self.shared)
+        return Tiling(theta, self._coordinates(rng).to(like.device), self.shared)
 
-    def _cells(self, rng: Random) -> Tensor:
+    def _coordinates(self, rng: Random) -> Tensor:
         """Draw the offset; return the coordinates of each tile, with shape (tiles, P)."""
         assert self.patch is not None
         if len(self.shape) == 1:
@@ -163,8 +163,8 @@ class Tiles:
         row, column = (_cut(rng, side, s) for side, s in sides)
         row, column = row[:, None, None, :, None], column[None, :, None, None, :]
         channel = torch.arange(channels)[:, None, None]
-        cells = (channel * height + row) * width + column
-        return cells.flatten(2).flatten(0, 1)
+        coordinates = (channel * height + row) * width + column
+        return coordinates.flatten(2).flatten(0, 1)
 
 
 def _cut(rng: Random, side: int, patch: int) -> Tensor:
@@ -176,18 +176,18 @@ def _cut(rng: Random, side: int, patch: int) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class TileBlock:
-    """Some tiles with directions θ = [θ_x, ξ θ_y], (P, P + l), at coordinates ``cells``, (n, P).
+    """Some tiles with directions θ = [θ_x, ξ θ_y], (P, P + l), at these ``coordinates``, (n, P).
 
     If tiles share their maps, the values along a direction are those of all tiles, one after the
     other: (P, n M). Otherwise each tile has its own directions: (n P, M).
     """
 
     theta: Tensor
-    cells: Tensor
+    coordinates: Tensor
     shared: bool
 
     def __len__(self) -> int:
-        return len(self.theta) if self.shared else self.cells.numel()
+        return len(self.theta) if self.shared else self.coordinates.numel()
 
     def project(self, u: Tensor) -> Tensor:
         """Return A u."""
@@ -201,7 +201,7 @@ class TileBlock:
         """Add Aᵀ v, times the weight, to ``onto``: to x only."""
         theta_x, _ = self._parts
         move = matmul(theta_x.T, self._batch(v))
-        rows = move.view(self.cells.numel(), onto.shape[1])
+        rows = move.view(self.coordinates.numel(), onto.shape[1])
         onto.index_add_(0, self._order, rows, alpha=weight)
 
     @cached_property  # used for every shard
@@ -213,32 +213,32 @@ class TileBlock:
     @cached_property
     def _order(self) -> Tensor:
         """The coordinates of all tiles: tile by tile or, with shared maps, place by place."""
-        return (self.cells.T if self.shared else self.cells).flatten()
+        return (self.coordinates.T if self.shared else self.coordinates).flatten()
 
     def _batch(self, rows: Tensor) -> Tensor:
         """View rows as one matrix for each basis: (1, P, n M) if shared, else (n, P, M)."""
-        return rows.view(1 if self.shared else len(self.cells), len(self.theta), -1)
+        return rows.view(1 if self.shared else len(self.coordinates), len(self.theta), -1)
 
 
 @dataclass(frozen=True, eq=False)
 class Tiling:
-    """The directions of all tiles: θ, with shape (P, P + l), at ``cells``, (tiles, P)."""
+    """The directions of all tiles: θ, with shape (P, P + l), at ``coordinates``, (tiles, P)."""
 
     theta: Tensor
-    cells: Tensor
+    coordinates: Tensor
     shared: bool
     is_disjoint = True
 
     @property
     def nbytes(self) -> int:
         """Size in bytes."""
-        return self.theta.nbytes + self.cells.nbytes
+        return self.theta.nbytes + self.coordinates.nbytes
 
     def __len__(self) -> int:
-        return self.cells.numel()
+        return self.coordinates.numel()
 
     def blocks(self, h: int) -> Iterator[TileBlock]:
         """Cut the tiles into blocks of about h directions; with shared maps, there is one block."""
-        n = len(self.cells) if self.shared else max(1, h // len(self.theta))
-        blocks = (self.cells[tiles] for tiles in slices(len(self.cells), n))
-        return (TileBlock(self.theta, cells, self.shared) for cells in blocks)
+        n = len(self.coordinates) if self.shared else max(1, h // len(self.theta))
+        blocks = (self.coordinates[tiles] for tiles in slices(len(self.coordinates), n))
+        return (TileBlock(self.theta, coordinates, self.shared) for coordinates in blocks)

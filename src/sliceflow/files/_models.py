@@ -201,7 +201,7 @@ def read_record(
     """Read the record of these stages; the last one may be unfinished."""
     record = Record()
     for number, stage in enumerate(schedule):
-        (h, p), done = engine.maps(stage, shape), min(stage.steps, steps - len(record.maps))
+        (h, p), done = engine.count_maps(stage, shape), min(stage.steps, steps - len(record.maps))
         sizes: Sizes = {name: (done, 2, h, None if name == "knots" else 1) for name in MAPS}
         tensors = archive.tensors(_stage_name(number), sizes | ({"axes": (p, p)} if p else {}))
         _check_maps(**tensors)

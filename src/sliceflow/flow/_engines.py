@@ -51,7 +51,9 @@ AXES_ROWS = 1000
 class Transport(Protocol):
     """A way to estimate maps from values."""
 
-    def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
+    def displace_(
+        self, z: Tensor, p: Values, q: Values, knots: int | None = None
+    ) -> KnotMap | None:
         """Replace values z by T(z) − z, with the map T of each row from values p to values q.
 
         Return T with this number of knots, if it is given.
@@ -91,7 +93,7 @@ class Engine(Protocol):
     def weight(self, stage: Stage, shape: tuple[int, ...]) -> float:
         """Return w, by which the displacement along each direction is multiplied."""
 
-    def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
+    def count_maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
         """Return the number of maps of a step, and P if the stage has axes (P, P)."""
 
 
@@ -166,7 +168,7 @@ class Exact:
         default = default_step_size(math.prod(_at_level(stage, shape)), self.n_directions)
         return (default if self.step_size is None else self.step_size) / self.n_directions
 
-    def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, None]:
+    def count_maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, None]:
         """Return H: there are no axes."""
         return self.n_directions, None
 
@@ -243,7 +245,7 @@ class Fast:
         assert axes is not None
         return Bands(axes, band)
 
-    def maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
+    def count_maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
         """Return the number of maps of a step, and P if the stage has axes (P, P)."""
         at_level, patch, p = _tile(stage, shape)
         sides = tile_sides(at_level, patch) if patch else at_level[-2:]

@@ -42,15 +42,16 @@ class Maps(Protocol):
 
     @property
     def width(self) -> int:
-        """The number of values along a direction that it holds, besides those of particles."""
+        """The number of data values along each direction; 0 if the maps are not made from data."""
 
     def __call__(
         self, theta: Block, rows: slice, zs: list[Tensor], merge: Merge | None
     ) -> tuple[list[Tensor], PackedMap | None]:
-        """Return T(z) − z for the values z of each shard along directions θ, these rows of A.
+        """Return T(z) − z for the values z of each shard along a block of directions, theta.
 
-        May change z in place. Also returns the maps, if they are to be recorded. ``merge`` combines
-        counts with those of other processes.
+        ``rows`` are the numbers of the block's maps among all maps of the step. z may be changed in
+        place. Also returns the maps, if they are to be recorded. ``merge`` combines counts with
+        those of other processes.
         """
 
 
@@ -69,7 +70,7 @@ class StageContext:
     stays
         Whether particles stay in the coordinates of the level from step to step. They do not if the
         level is not orthonormal, or if a step adds noise or masks pixels.
-    maps
+    make_maps
         Returns the maps of a step, for shards u in the coordinates of the level.
     """
 
@@ -77,7 +78,7 @@ class StageContext:
     directions: Directions
     weight: float
     stays: bool
-    maps: Callable[[State, list[Tensor]], Maps]
+    make_maps: Callable[[State, list[Tensor]], Maps]
 
     @classmethod
     def of(
@@ -86,14 +87,14 @@ class StageContext:
         number: int,
         level: Level,
         axes: Tensor | None,
-        maps: Callable[[State, list[Tensor]], Maps],
+        make_maps: Callable[[State, list[Tensor]], Maps],
     ) -> Self:
         """Return what the steps of a stage share, given its data-dependent axes, if any."""
         stage, engine = spec.schedule[number], spec.engine
         directions = engine.directions(stage, spec.shape, spec.condition, axes)
         leaves = spec.condition.mask is not None or engine.entropy > 0
         stays = level.is_orthonormal and not leaves
-        return cls(level, directions, engine.weight(stage, spec.shape), stays, maps)
+        return cls(level, directions, engine.weight(stage, spec.shape), stays, make_maps)
 
 
 class BaseFlow(ABC):
@@ -110,48 +111,48 @@ class BaseFlow(ABC):
         """Do all steps that are left, in place, and call each callback after each step."""
         callbacks = tuple(callbacks)
         while state.stage < len(self.spec.schedule):
-            stage, steps = self.begin_stage(state), self.spec.schedule[state.stage].steps
+            context, steps = self.begin_stage(state), self.spec.schedule[state.stage].steps
             for step in range(state.step, steps):
-                self.step(stage, state)
+                self.step(context, state)
                 if step + 1 == steps:
-                    self.end_stage(stage, state)
+                    self.end_stage(context, state)
                 for callback in callbacks:
                     callback(state)
         return state
 
     def begin_stage(self, state: State) -> StageContext:
         """Prepare the steps of a stage, and take the particles to its level if they stay there."""
-        stage = self.prepare(state)
-        if stage.stays and state.coordinates is None:
-            state.coordinates = self.group.each(stage.level.enter, state.shards)
-        return stage
+        context = self.prepare(state)
+        if context.stays and state.coordinates is None:
+            state.coordinates = self.group.each(context.level.enter, state.shards)
+        return context
 
-    def step(self, stage: StageContext, state: State) -> None:
+    def step(self, context: StageContext, state: State) -> None:
         """Do one step, in place: x ← x + w Aᵀ (T(A x) − A x) + √(2λη) ε."""
-        us = state.coordinates or self.group.each(stage.level.enter, state.shards)
-        A = self.directions(stage, state, like=us[0])
-        T = stage.maps(state, us)
-        if stage.stays and A.is_disjoint:  # each block moves coordinates that no other block reads
-            maps = self.add_moves(A, T, us, stage.weight, onto=us)
+        us = state.coordinates or self.group.each(context.level.enter, state.shards)
+        A = self.directions(context, state, like=us[0])
+        T = context.make_maps(state, us)
+        if context.stays and A.is_disjoint:  # no block reads what another moves
+            maps = self.add_moves(A, T, us, context.weight, onto=us)
         else:
             moves = [torch.zeros_like(u) for u in us]
-            maps = self.add_moves(A, T, us, stage.weight, onto=moves)
-            self._move(stage, state, moves, eta=stage.weight * len(A))
+            maps = self.add_moves(A, T, us, context.weight, onto=moves)
+            self._move(context, state, moves, eta=context.weight * len(A))
         if state.record is not None and maps is not None:
             state.record.add(maps, self.spec.schedule[state.stage].steps - state.step)
         state.step += 1
 
-    def end_stage(self, stage: StageContext, state: State) -> None:
+    def end_stage(self, context: StageContext, state: State) -> None:
         """Take particles back to full size, and go on to the next stage."""
         if state.coordinates is not None:
             pairs = list(zip(state.shards, state.coordinates, strict=True))
-            self.group.each(lambda pair: stage.level.update(*pair), pairs)
+            self.group.each(lambda pair: context.level.update(*pair), pairs)
         state.stage, state.step, state.coordinates = state.stage + 1, 0, None
 
-    def directions(self, stage: StageContext, state: State, like: Tensor) -> Operator:
+    def directions(self, context: StageContext, state: State, like: Tensor) -> Operator:
         """Draw the directions of this step, of the dtype and on the device of ``like``."""
         step = 0 if self.spec.engine.fixed_directions else state.step
-        return stage.directions.draw(self.spec.rng(Draw.DIRECTIONS, state.stage, step), like)
+        return context.directions.draw(self.spec.rng(Draw.DIRECTIONS, state.stage, step), like)
 
     def add_moves(
         self, A: Operator, T: Maps, us: list[Tensor], weight: float, onto: list[Tensor]
@@ -170,12 +171,12 @@ class BaseFlow(ABC):
             self.group.each(lambda pair: theta.lift(*pair, weight), pairs)
             return maps
 
-        m = max(T.width, *(u.shape[1] for u in us))
-        blocks = with_rows(A.blocks(self.group.block_size(len(A), m)))
+        m = max(T.width, sum(u.shape[1] for u in us))
+        blocks = with_numbers(A.blocks(self.group.block_size(len(A), m)))
         maps = self.group.run(add, blocks, in_order=not A.is_disjoint)
         return PackedMap.joined([packed for packed in maps if packed is not None])
 
-    def _move(self, stage: StageContext, state: State, moves: list[Tensor], eta: float) -> None:
+    def _move(self, context: StageContext, state: State, moves: list[Tensor], eta: float) -> None:
         """Add moves, in the coordinates of the level, to the free coordinates; then add noise."""
         free, entropy = self.spec.condition.free, self.spec.engine.entropy
         if state.coordinates is not None:
@@ -183,7 +184,7 @@ class BaseFlow(ABC):
                 u[free] += move[free]
             return
         for x, move, key in zip(state.shards, moves, state.noise, strict=True):
-            x[free] += stage.level.leave(move)[free]
+            x[free] += context.level.leave(move)[free]
             if entropy:
                 rng = self.spec.random(key.seed, key.draw, state.stage, state.step)
                 x[free] += (2 * entropy * eta) ** 0.5 * rng.particles(x[free])
@@ -193,8 +194,8 @@ class BaseFlow(ABC):
         return self.spec.steps_before(state.stage) + state.step
 
 
-def with_rows(blocks: Iterable[Block]) -> Iterator[tuple[Block, slice]]:
-    """Yield each block with its rows of A."""
+def with_numbers(blocks: Iterable[Block]) -> Iterator[tuple[Block, slice]]:
+    """Yield each block with the numbers of its maps among all maps of the step."""
     first = 0
     for theta in blocks:
         yield theta, slice(first, first + len(theta))
@@ -227,19 +228,19 @@ class EstimatedMaps:
 
     @property
     def width(self) -> int:
-        """The number of values along a direction that it holds: those of the data."""
+        """The number of data values along each direction."""
         return sum(rows.shape[1] for rows in self.data)
 
     def __call__(
         self, theta: Block, rows: slice, zs: list[Tensor], merge: Merge | None
     ) -> tuple[list[Tensor], PackedMap | None]:
-        """Return T(z) − z for the values z of each shard along directions θ, these rows of A."""
+        """Return T(z) − z for the values z of each shard along a block of directions."""
         z = Values.of(*zs, merge=merge)
         q = Values.of(*self.group.each(theta.project, self.data), merge=merge)
         p = z
         if self.subset is not None:
             p = Values.of(*self.group.each(theta.project, self.subset), merge=merge)
-        T = self.transport.displace(z.z, p, q, self.knots)
+        T = self.transport.displace_(z.z, p, q, self.knots)
         return z.parts(), None if T is None else T.packed()
 
 
@@ -276,10 +277,10 @@ class Flow(BaseFlow):
         for z, seed in zip(shards, self.seeds, strict=True):
             self.spec.condition.set_free(z, self.sampler(Random(seed, Draw.START), z))
         noise = [Key(seed, Draw.NOISE) for seed in self.seeds]
-        return State(shards, noise, record=None if self._recorded is None else Record())
+        return State(shards, noise, record=None if self._recorded_knots is None else Record())
 
     @property
-    def _recorded(self) -> int | None:
+    def _recorded_knots(self) -> int | None:
         """The number of knots to record, on the first process; all make the same maps."""
         return self.knots if self.group.rank == 0 else None
 
@@ -353,7 +354,7 @@ class Flow(BaseFlow):
         if not level.is_orthonormal:
             data = self.group.each(level.enter, data)
         transport, subset = self.spec.engine.transport, self._subset(state, us)
-        return EstimatedMaps(transport, data, subset, self._recorded, self.group)
+        return EstimatedMaps(transport, data, subset, self._recorded_knots, self.group)
 
     def _subset(self, state: State, us: list[Tensor]) -> list[Tensor] | None:
         """Draw the particles of each shard from which F_p is estimated; None for all."""

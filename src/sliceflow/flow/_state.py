@@ -45,8 +45,9 @@ class State:
     stage, step
         The next step to do.
     coordinates
-        The shards in the coordinates of the stage's level, if the stage keeps them there. Then
-        ``shards`` are as they were when the stage began, until it ends.
+        The shards in the coordinates of the stage's level, if the stage keeps them there. At full
+        size, as for tables, they are ``shards`` themselves. At any other level, ``shards`` are as
+        they were when the stage began, until it ends.
     record
         What a model needs of the steps so far; None to record nothing.
     """
@@ -60,7 +61,7 @@ class State:
 
     @property
     def particles(self) -> Tensor:
-        """The particles of this process, (D, M), as they were when the stage began."""
+        """The particles of this process, (D, M); at a level, as they were when the stage began."""
         return torch.cat(self.shards, dim=1) if len(self.shards) > 1 else self.shards[0]
 
 

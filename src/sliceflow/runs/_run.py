@@ -232,7 +232,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 @dataclass
 class RunLogger:
-    """A callback that writes a run's metrics and pictures at the end of each stage.
+    """A callback that writes a run's metrics and pictures, at least at the end of each stage.
 
     Particles of this process are compared with ``rows``; see `rows_to_compare`.
     """
@@ -252,7 +252,7 @@ class RunLogger:
         self.run.repair_metrics()
 
     def __call__(self, state: State) -> None:
-        """Write at the end of a stage, when particles are up to date."""
+        """Write metrics and a picture, if they are due."""
         if not self._is_due(state):
             return
         flow, now = self.plan.flow, perf_counter()

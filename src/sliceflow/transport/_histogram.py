@@ -341,7 +341,7 @@ class HistogramMap:
             ps, qs = Counted.merged([p, q], cells, p.merge)
         return cls(ps, qs, *compose(ps, qs))
 
-    def move(self, z: Tensor) -> None:
+    def displace_(self, z: Tensor) -> None:
         """Replace values (H, L) by their displacements T(z) − z."""
         if is_compiled(z):
             grid, tables = self.p.grid.arrays(), (self.start.numpy(), self.rise.numpy())
@@ -378,7 +378,9 @@ class HistogramTransport:
 
     cells: int = CELLS
 
-    def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
+    def displace_(
+        self, z: Tensor, p: Values, q: Values, knots: int | None = None
+    ) -> KnotMap | None:
         """Replace values z by T(z) − z, with T = F_q⁻¹ ∘ F_p for each row; return its knots.
 
         Threads share the rows.
@@ -386,7 +388,7 @@ class HistogramTransport:
 
         def displace(rows: slice) -> KnotMap | None:
             T = HistogramMap.of(p[rows], q[rows], self.cells)
-            T.move(z[rows])
+            T.displace_(z[rows])
             return None if knots is None else T.by_knots(knots)
 
         maps = parallel(displace, thread_slices(len(z)))

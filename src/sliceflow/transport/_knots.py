@@ -70,7 +70,7 @@ class KnotMap:
         """Return the map with its knots as integers of this width."""
         return PackedMap.of(torch.stack([self.x, self.move_by]).cpu(), bits)
 
-    def move(self, z: Tensor) -> None:
+    def displace_(self, z: Tensor) -> None:
         """Replace values (H, L) by their displacements T(z) − z."""
         if is_compiled(z):
             interpolate_rows(z.numpy(), self.x.numpy(), self.move_by.numpy())
@@ -147,10 +147,10 @@ class PackedMap:
     def __getitem__(self, rows: slice) -> Self:
         return type(self)(*(tensor[:, rows] for tensor in self.tensors))
 
-    def move(self, z: Tensor) -> None:
+    def displace_(self, z: Tensor) -> None:
         """Replace values (H, L) by their displacements T(z) − z."""
         if not is_compiled(z):
-            self.unpacked().move(z)
+            self.unpacked().displace_(z)
             return
         knots, low, high = self.knots.numpy(), self.low.numpy(), self.high.numpy()
         half = np.float32(2 ** (8 * self.knots.element_size() - 1))

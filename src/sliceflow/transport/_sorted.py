@@ -67,7 +67,7 @@ class SortedMap:
         """Return T(z), with shape (H, L)."""
         return quantile(self.q, cdf(self.p, z))
 
-    def move(self, z: Tensor) -> None:
+    def displace_(self, z: Tensor) -> None:
         """Replace values (H, L) by their displacements T(z) − z."""
         z.copy_(self(z) - z)
 
@@ -78,11 +78,13 @@ class SortedTransport:
 
     memory: int
 
-    def displace(self, z: Tensor, p: Values, q: Values, knots: int | None = None) -> KnotMap | None:
+    def displace_(
+        self, z: Tensor, p: Values, q: Values, knots: int | None = None
+    ) -> KnotMap | None:
         """Replace values z by T(z) − z, with T = F_q⁻¹ ∘ F_p for each row; return its knots."""
         record = None if knots is None else HistogramMap.of(p, q).by_knots(knots)
         for rows in slices(len(z), chunk_size(self.memory, z.shape[1], q.z.shape[1])):
-            SortedMap.between(p.z[rows], q.z[rows]).move(z[rows])
+            SortedMap.between(p.z[rows], q.z[rows]).displace_(z[rows])
         return record
 
 
