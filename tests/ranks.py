@@ -24,7 +24,7 @@ def fitted(kind, checkpoints=None, distributed=False):
     y = rng.integers(3, size=len(x))
     estimator = SlicedFlow(schedule=schedule, n_particles=500, random_state=0)
     plan = estimator.plan(x, y, distributed=distributed, shards=24)
-    return plan, plan.run((), checkpoints, minutes=0)
+    return plan, plan.run((), checkpoints, checkpoint_minutes=0)
 
 
 def digest(plan, state):

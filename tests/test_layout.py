@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+import subprocess
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -140,3 +141,12 @@ def test_conditions_are_asked_and_not_told_apart():
 
 def test_the_estimator_has_few_parameters():
     assert len(inspect.signature(SlicedFlow).parameters) <= 12
+
+
+def test_nothing_else_lies_in_the_package():
+    """It would be shipped."""
+    files = subprocess.run(
+        ["git", "ls-files", str(SOURCE)], cwd=TESTS, capture_output=True, text=True, check=False
+    ).stdout.splitlines()
+    suffixes = {Path(name).suffix for name in files}
+    assert suffixes <= {".py", ".pyi", ".html", ".typed"}

@@ -85,7 +85,7 @@ def resumed(folder):
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        estimator.plan(IMAGES).run([stop], folder / "checkpoints", minutes=0)
+        estimator.plan(IMAGES).run([stop], folder / "checkpoints", checkpoint_minutes=0)
     return [flow(schedule=STAGES).fit(IMAGES, checkpoints=folder / "checkpoints")]
 
 

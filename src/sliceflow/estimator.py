@@ -12,7 +12,7 @@ from torch import Tensor
 from sliceflow.codec._checks import column_names
 from sliceflow.codec._codec import Codec, Output
 from sliceflow.core._devices import check_device, cpu_by_default, own_device
-from sliceflow.core._distributed import Group, SingleProcess, distributed_group
+from sliceflow.core._distributed import Group, SingleProcess, common_seed, distributed_group
 from sliceflow.core._parameters import Parameters
 from sliceflow.core._random import Draw, Random
 from sliceflow.core._validation import (
@@ -22,7 +22,6 @@ from sliceflow.core._validation import (
     check_optional_integer,
     check_preset,
     check_resolution,
-    check_seed,
     check_shards,
 )
 from sliceflow.data._streams import Reader, Stream, StreamTarget
@@ -73,8 +72,8 @@ class SlicedFlow(Parameters):
         part would be alike.
     y_type : "labels", "numbers" or None
         What y is. By default, strings and booleans are labels. One column of whole numbers is
-        labels if it has at most 100 different ones, each occurring twice on average. Everything
-        else is numbers.
+        labels if it has at most 100 different ones, each occurring at least twice on average.
+        Everything else is numbers.
     amplifier : float, optional
         The weight of y, ξ. By default 10 for labels, as in the paper, and 1 for numbers. With 0, y
         is ignored; large weights hurt where there are few rows.
@@ -188,20 +187,20 @@ class SlicedFlow(Parameters):
         shards : int, optional
             The number of parts into which particles and data are cut, for processes to share. The
             same number of shards gives the same bits on any number of processes. By default 1; if
-            distributed, 64, but at most the number of rows and of particles.
+            distributed, 64, but at most the number of particles and of rows, or of a stream's
+            blocks.
         verbose : bool
             Show progress.
         """
         if checkpoints is not None and self.random_state is None:
             raise ValueError("checkpoints belong to one seed: pass random_state=0, for example")
         plan = self.plan(x, y, distributed=distributed, shards=shards)
-        minutes = check_number("checkpoint_minutes", checkpoint_minutes, positive=False)
-        state = plan.run((), checkpoints, minutes, verbose)
+        state = plan.run((), checkpoints, checkpoint_minutes, verbose)
+        model, (particles, conditions) = plan.model(state), plan.samples(state)
         # Set only now, so that a fit that fails leaves a fitted estimator unchanged.
         self.classes_, self.seed_ = plan.codec.classes, plan.flow.spec.seed
         self.n_features_in_ = math.prod(plan.codec.shape)
-        self.model_ = plan.model(state)
-        self.particles_, self.conditions_ = plan.samples(state)
+        self.model_, self.particles_, self.conditions_ = model, particles, conditions
         self._set_feature_names(column_names(x))
         return self
 
@@ -210,7 +209,8 @@ class SlicedFlow(Parameters):
         self, x: Any, y: Any = None, *, distributed: bool = False, shards: int | None = None
     ) -> Plan:
         """Check data and parameters, and return a plan of the fit that can be run and watched."""
-        seed, stream = check_seed(self.random_state), x if isinstance(x, Stream) else None
+        seed = common_seed(self.random_state, distributed)
+        stream = x if isinstance(x, Stream) else None
         if stream is not None:
             if y is not None:
                 raise ValueError("a stream has its own y: name its columns there, and leave it out")
@@ -301,6 +301,10 @@ class SlicedFlow(Parameters):
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):
             raise ValueError("this SlicedFlow is not fitted: call fit(x) or fit(x, y) first")
+        if self.model_ is None and self.knots is not None:
+            raise ValueError(
+                "only the first process has the model: use it there, or save it and load it here"
+            )
         if self.model_ is None:
             raise ValueError("this fit was not recorded: pass knots=64 and fit again")
         return self.model_

@@ -220,6 +220,7 @@ class Model(BaseFlow):
         write_model(Path(path), parts, card)
 
     @classmethod
+    @cpu_by_default()
     def load(cls, path: str | Path) -> Self:
         """Read a model from a file. `FileError` says what is wrong with it."""
         return cls(*read_model(Path(path)))
@@ -232,11 +233,35 @@ class Model(BaseFlow):
         y = None if codec.classes is None else np.resize(codec.classes, N_EXAMPLES)
         return self.sample(N_EXAMPLES, y, self.spec.seed, output="numpy")
 
-    def inpaint(self, images: Any, n: int = 1, random_state: Any = None) -> Any:
-        """Return n samples for each image, given its observed pixels: (images, n, …)."""
-        check_memory("n", check_integer("n", n, 1), len(images) * self.bytes_of_sample)
-        each = torch.as_tensor(images).repeat_interleave(n, dim=0)
-        samples = self.sample(len(each), each, random_state)
+    def inpaint(
+        self,
+        images: Any,
+        n: int = 1,
+        random_state: Any = None,
+        *,
+        verbose: bool = False,
+        output: Output = None,
+        device: Device = "cpu",
+    ) -> Any:
+        """Return n samples for each image, given its observed pixels: (images, n, …).
+
+        The other parameters are those of `sample`.
+        """
+        if self.codec.condition.mask is None:
+            raise ValueError(
+                'the model does not fill in images: fit one with observed, such as observed="left"'
+            )
+        pixels = images.cpu() if isinstance(images, Tensor) else np.asarray(images)
+        if len(pixels) == 0 or tuple(pixels.shape[1:]) != self.shape:
+            raise ValueError(
+                f"images have shape {tuple(pixels.shape)}: pass some of shape (n, *{self.shape})"
+            )
+        check_memory("n", check_integer("n", n, 1), len(pixels) * self.bytes_of_sample)
+        rows = np.repeat(np.arange(len(pixels)), n)
+        each = pixels[rows]
+        samples = self.sample(
+            len(each), each, random_state, verbose=verbose, output=output, device=device
+        )
         return samples.reshape(-1, n, *self.shape)
 
     def _moved(self, z: Tensor, seed: int, first: int, progress: Progress) -> Tensor:

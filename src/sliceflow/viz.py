@@ -10,6 +10,19 @@ from PIL import Image, ImageDraw, ImageFont
 
 from sliceflow.core._atomic import replacing
 
+__all__ = [
+    "class_rows",
+    "draw",
+    "evolution",
+    "grid",
+    "named_rows",
+    "neighbours",
+    "save_film",
+    "save_gif",
+    "save_picture",
+    "triptych",
+]
+
 GAP = 2
 """Pixels between images."""
 

@@ -96,13 +96,29 @@ def test_the_default_device_of_pytorch_does_not_matter(tmp_path):
     """Tensors on the device "meta" have no values: with one of them, all of this would fail."""
     y = GIVEN["labels"]
     here = SlicedFlow(schedule=5, random_state=0).fit(TABLE, y)
-    torch.set_default_device("meta")
-    try:
+    with torch.device("meta"):
         flow = SlicedFlow(schedule=5, random_state=0).fit(TABLE, y)
         flow.save(tmp_path / "model.zip")
         samples = load(tmp_path / "model.zip").sample(9, "ant", random_state=1)
-        assert torch.empty(0).device.type == "meta"
-    finally:
-        torch.set_default_device(None)
+        numbers = SlicedFlow(schedule=5, random_state=0).fit(TABLE, TABLE[:, :1] * 1.5)
+        numbers.save(tmp_path / "numbers.zip")
+        with pytest.warns(UserWarning, match="beyond the data"):
+            load(tmp_path / "numbers.zip").sample(9, 1e6)
+        filled = SlicedFlow(schedule=5, observed=np.array([True, False])).fit(TABLE[:, :2])
+        assert filled.model_.inpaint(TABLE[:3, :2], 2).shape == (3, 2, 2)
+        assert torch.empty(0).is_meta
+    assert torch.empty(0).is_cpu
     assert np.array_equal(flow.particles_, here.particles_)
     assert np.array_equal(samples, here.sample(9, "ant", random_state=1))
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        (TABLE[:, :1], None, "pass the kind of rows"),
+        (TABLE, GIVEN["labels"], "fitted without y: leave it out"),
+    ],
+)
+def test_a_codec_refuses_rows_of_another_kind(x, y, message):
+    with pytest.raises(ValueError, match=message):
+        Codec.fit(TABLE).encode(x, y)

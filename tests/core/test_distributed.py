@@ -64,6 +64,32 @@ def test_another_number_of_processes_goes_on(tmp_path):
     assert digest(plan, state) == whole
 
 
+SEEDS = """
+import numpy as np
+import torch
+from sliceflow import SlicedFlow
+x = np.random.default_rng(0).normal(size=(200, 2))
+with torch.inference_mode():
+    flow = SlicedFlow(schedule=2).fit(x, distributed=True)
+print(flow.seed_)
+if flow.model_ is None:
+    try:
+        flow.sample(1)
+    except ValueError as error:
+        print(str(error)[:44])
+"""
+
+
+@pytest.mark.slow
+def test_processes_agree_on_a_seed(tmp_path):
+    (tmp_path / "script.py").write_text(SEEDS)
+    process = launched(2, tmp_path / "script.py")
+    answer, _ = process.communicate(timeout=300)
+    first, second, hint = sorted(answer.splitlines())
+    assert first == second
+    assert hint == "only the first process has the model: use it"
+
+
 def workers_of(process, folder):
     """Return the processes that torchrun started, once they have done two steps."""
     while not any(path.name >= "checkpoint-000000002.zip" for path in folder.glob("*.zip")):

@@ -65,7 +65,7 @@ def arrays(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
     data = data_of(options, model)
     rows = data.y if model.codec.condition.mask is None else data.x
     y = None if rows is None else subsample(rows, n)
-    return as_arrays(model.sample(n, y, 1, verbose=True)), data.x
+    return as_arrays(model.sample(n, y, 1, verbose=True, output="numpy")), data.x
 
 
 def data_of(options: Evaluate, model: Model | None) -> Source:

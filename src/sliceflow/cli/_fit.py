@@ -19,10 +19,10 @@ from sliceflow.cli._options import STARTED, Fit
 from sliceflow.cli._results import save_results
 from sliceflow.cli._source import Source, fit_options, read
 from sliceflow.core._atomic import write_text
-from sliceflow.core._distributed import SingleProcess, distributed_group
+from sliceflow.core._distributed import common_seed
 from sliceflow.core._exits import WRONG_USE, exit_with
 from sliceflow.core._terminal import print_safely
-from sliceflow.core._validation import check_number, check_seed
+from sliceflow.core._validation import check_number
 from sliceflow.estimator import SlicedFlow
 from sliceflow.flow._state import Callback, State
 from sliceflow.flow.schedules import Stage, by_name, scaled
@@ -48,25 +48,24 @@ def run(options: Fit) -> None:
 
 def _check_launcher(options: Fit) -> None:
     """Refuse a fit by many processes that was not asked for, and one that has no launcher."""
+    if is_torchelastic_launched() and (options.dry_run or options.minutes is not None):
+        line = "--dry-run and --minutes need a single process: leave out the launcher"
+        exit_with(f"sliceflow fit: {line}", WRONG_USE)  # so that the launcher does not retry
     if is_torchelastic_launched() and not options.distributed:
         line = "it was started by a launcher: pass --distributed to share the fit among processes"
-        exit_with(f"sliceflow fit: {line}", WRONG_USE)  # so that the launcher does not retry
+        exit_with(f"sliceflow fit: {line}", WRONG_USE)
     if options.distributed and not is_torchelastic_launched():
         raise ValueError(
             "--distributed needs a launcher: start it as python -m sliceflow.launch -m sliceflow "
             "fit ..., or leave it out"
         )
-    if options.distributed and (options.dry_run or options.minutes is not None):
-        raise ValueError("--dry-run and --minutes need a single process: leave out --distributed")
 
 
 def seeded(options: Fit) -> Fit:
     """Return the options with a seed. If none is given, all processes agree on a drawn one."""
     if options.random_state is not None:
         return options
-    group = distributed_group() if options.distributed else SingleProcess()
-    (seed,) = group.all_max(check_seed(None))
-    return replace(options, random_state=seed)
+    return replace(options, random_state=common_seed(None, options.distributed))
 
 
 def dry_run(options: Fit) -> None:
@@ -160,6 +159,7 @@ def make_plan(options: Fit, source: Source) -> Plan:
         amplifier=options.amplifier,
         observed=source.observed,
         batch_size=options.batch_size,
+        device=options.device,
         random_state=options.random_state,
     )
     if source.stream is not None:

@@ -17,6 +17,6 @@ def run(options: Inpaint) -> None:
     size = (model.shape[-2], model.shape[-1]) if Path(options.images).is_dir() else None
     images = load(options.images, "test", options.data_dir, size)[:max_images].pixels
     check_picture(out, model, "n", options.n, len(images))
-    samples = inpaint(model, images, options.n, options.random_state)
+    samples = inpaint(model, images, options.n, options.random_state, options.device)
     save_inpainted(out, model, images, samples)
     print_safely(f"filled in {plural(len(images), 'image')}, saved in {out}")

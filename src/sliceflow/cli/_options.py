@@ -69,9 +69,11 @@ class Fit:
         of tar files, or a file that ends in parquet, tar, npy or npz.
     y_type
         Whether --y holds labels or numbers. By default words are labels, and so are whole numbers
-        with at most 100 different values that each occur twice on average.
+        with at most 100 different values that each occur at least twice on average.
     amplifier
         Weight of --y. By default 10 for labels and 1 for numbers.
+    device
+        Device to run on, such as cuda.
     random_state
         Seed: the same seed gives the same model. By default one is drawn, and saved in config.yaml.
     resume
@@ -104,6 +106,7 @@ class Fit:
     stream: bool = False
     y_type: Literal["labels", "numbers"] | None = None
     amplifier: float | None = None
+    device: str = "cpu"
     random_state: int | None = None
     resume: bool = False
     distributed: bool = False
@@ -134,6 +137,8 @@ class Sample:
     out
         Output: an image grid (.png), arrays (.npz), a table (.csv), or a folder of images. By
         default samples.png for images and samples.csv for a table.
+    device
+        Device to run on, such as cuda.
     random_state
         Seed: the same seed gives the same samples. By default every call draws new ones.
     """
@@ -142,6 +147,7 @@ class Sample:
     n: int = 100
     y: str | None = None
     out: Path | None = None
+    device: str = "cpu"
     random_state: int | None = None
 
 
@@ -167,6 +173,8 @@ class Inpaint:
     out
         Output: a grid of the observed part, the samples and the original (.png), arrays (.npz), or
         a folder with all samples, one image after the other.
+    device
+        Device to run on, such as cuda.
     random_state
         Seed: the same seed gives the same samples. By default every call draws new ones.
     data_dir
@@ -178,6 +186,7 @@ class Inpaint:
     n: int = 8
     max_images: int = 10
     out: Path = Path("filled.png")
+    device: str = "cpu"
     random_state: int | None = None
     data_dir: Path | None = None
 

@@ -35,6 +35,6 @@ def draw_samples(run: Run, model: Model, source: Source) -> np.ndarray:
     n = N_SAMPLES if is_images else N_COMPARED
     by_class = is_images and model.codec.classes is not None
     y = conditions(model, None, n) if by_class or source.y is None else subsample(source.y, n)
-    x = as_arrays(model.sample(n, y, model.spec.seed))
+    x = as_arrays(model.sample(n, y, model.spec.seed, output="numpy"))
     save_samples(out, model, x, y)
     return x

@@ -21,6 +21,8 @@ def run(options: Sample) -> None:
     out = output_path(options.out, model)
     check_picture(out, model, "n", n)
     y = conditions(model, options.y, n)
-    x = model.sample(n, y, options.random_state, verbose=True)
+    x = model.sample(
+        n, y, options.random_state, verbose=True, output="numpy", device=options.device
+    )
     save_samples(out, model, as_arrays(x), y)
     print_safely(f"saved {plural(n, 'sample')} in {out}")

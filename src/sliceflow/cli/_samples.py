@@ -82,11 +82,10 @@ def _columns(codec: Codec, y: str | None, n: int) -> np.ndarray:
 
 
 def as_arrays(x: Any) -> np.ndarray:
-    """Return samples as NumPy arrays, and images with values from −1 to 1 as bytes."""
-    x = torch.as_tensor(x).cpu()
-    if x.ndim == 4 and x.dtype != torch.uint8:
-        x = to_bytes(x)
-    arrays: np.ndarray = x.numpy()
+    """Return arrays of samples, and images with values from −1 to 1 as bytes."""
+    if x.ndim == 4 and x.dtype != np.uint8:
+        x = to_bytes(torch.as_tensor(x)).numpy()
+    arrays: np.ndarray = x
     return arrays
 
 
@@ -161,19 +160,13 @@ def _is_safe(character: str) -> bool:
     return character.isprintable() and character not in '/\\:*?"<>|%'
 
 
-def inpaint(model: Model, images: np.ndarray, n: int, seed: int | None) -> np.ndarray:
+def inpaint(
+    model: Model, images: np.ndarray, n: int, seed: int | None, device: str = "cpu"
+) -> np.ndarray:
     """Return n samples for each image: (images, n, C, h, w)."""
-    if model.codec.condition.mask is None:
-        raise ValueError(
-            "the model does not fill in images: fit one with --observed, such as --observed left"
-        )
-    if images.shape[1:] != model.shape:
-        raise ValueError(
-            f"the images have shape {images.shape[1:]}: pass images of shape {model.shape}"
-        )
-    if not model.codec.x.is_pixels:
+    if model.codec.condition.mask is not None and not model.codec.x.is_pixels:
         raise ValueError("the model has images of floats: use model.inpaint in Python")
-    return as_arrays(model.inpaint(images, n, seed))
+    return as_arrays(model.inpaint(images, n, seed, output="numpy", device=device))
 
 
 def save_inpainted(out: Path, model: Model, images: np.ndarray, samples: np.ndarray) -> None:

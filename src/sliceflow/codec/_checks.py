@@ -1,6 +1,5 @@
 """Checks of arrays, labels and data frames. Errors say what is wrong and how to fix it."""
 
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -11,6 +10,7 @@ from torch import Tensor
 
 from sliceflow.codec._kinds import MAX_EXACT, Kind
 from sliceflow.core._validation import MAX_MAGNITUDE
+from sliceflow.core._warnings import warn_user
 
 MAX_BRIGHTNESS = 16.0
 """Largest allowed value in images of floats, which are expected to be about −1 to 1."""
@@ -130,7 +130,7 @@ def are_labels(y: Any, y_type: str | None = None) -> bool:
     """Return whether y is labels; otherwise it is numbers. Only this function decides that.
 
     Strings and booleans are labels. One column of integers is labels if it has at most
-    `MAX_LABELS` different ones, each occurring twice on average. Everything else is numbers.
+    `MAX_LABELS` different ones, each occurring at least twice on average. All else is numbers.
     ``y_type`` overrides the rule.
     """
     if y_type is not None:
@@ -152,10 +152,9 @@ def are_labels(y: Any, y_type: str | None = None) -> bool:
     if n_different <= min(MAX_LABELS, max(2, len(y) // 2)):
         return True
     if kind != "f":
-        warnings.warn(
+        warn_user(
             f"y has {n_different:,} different whole numbers, which are treated as numbers, not as "
-            'labels. Pass y_type="numbers" or y_type="labels" to say what they are.',
-            stacklevel=6,
+            'labels. Pass y_type="numbers" or y_type="labels" to say what they are.'
         )
     return False
 

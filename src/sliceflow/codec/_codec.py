@@ -38,6 +38,7 @@ from sliceflow.codec._conditions import Columns, Condition, Label, Observed, Unc
 from sliceflow.codec._kinds import Kind
 from sliceflow.codec._scaling import Scaling
 from sliceflow.codec._support import Support
+from sliceflow.core._devices import cpu_by_default
 from sliceflow.core._validation import check_number
 
 Output = Literal["numpy", "torch"] | None
@@ -76,6 +77,7 @@ class Codec:
     names: tuple[str, ...] = ()
 
     @classmethod
+    @cpu_by_default()
     def fit(
         cls,
         x: Any,
@@ -124,7 +126,7 @@ class Codec:
 
     def encode(self, x: Any, y: Any = None) -> Tensor:
         """Return rows x and their labels or columns y as particles (D, n), in float32."""
-        rows = check_rows(x).cpu()
+        rows = self._checked(x)
         z = self.condition.join(rows.flatten(1).T, self._joinable(y, len(rows)))
         return self.scaling.forward(self.support.clip(z))
 
@@ -148,7 +150,7 @@ class Codec:
         if self.classes is None:
             return self.y.restore(y.T)
         labels = self.classes[y.numpy()].reshape(-1, *self.y.shape)
-        return labels if self.y.device is None else torch.from_numpy(labels)
+        return labels if self.y.device is None else torch.from_numpy(labels).to(self.y.device)
 
     def given(self, n: int, y: Any) -> Tensor:
         """Return the conditions of n samples, from one y for all or one for each.
@@ -179,11 +181,25 @@ class Codec:
             z = given
         return self.scaling.forward(self.support.clip(z))
 
+    def _checked(self, x: Any) -> Tensor:
+        """Return rows of x on the CPU, if they are of the shape and kind of the data."""
+        rows, kind = check_rows(x).cpu(), Kind.of(x)
+        if kind.shape != self.shape or kind.is_pixels != self.x.is_pixels:
+            raise ValueError(
+                f"x has rows of shape {kind.shape} and {kind.dtype}, not of {self.shape} and "
+                f"{self.x.dtype}: pass the kind of rows that the codec was fitted to"
+            )
+        return rows
+
     def _joinable(self, y: Any, n: int) -> Tensor | None:
         """Return y of n rows of data in the form that the condition joins to x."""
         if self.classes is not None:
-            return _check_known_labels(y, n, self.classes)
-        return check_columns(y, n) if self.condition.l else None
+            return check_given_labels(y, n, self.classes)
+        if self.condition.l:
+            return check_columns(y, n)
+        if y is not None:
+            raise ValueError("the codec was fitted without y: leave it out")
+        return None
 
     def _given_rows(self, n: int, y: Any) -> Tensor:
         """Return n rows of x, (d, n), whose observed coordinates are given."""
@@ -232,17 +248,6 @@ def _scaled(kind: Kind, condition: Condition) -> tuple[Tensor, Tensor]:
     numbers[condition.numbers(kind.shape)] = True
     pixels = torch.arange(len(numbers)) < (d if kind.is_pixels else 0)
     return numbers, pixels
-
-
-def _check_known_labels(y: Any, n: int, classes: np.ndarray) -> Tensor:
-    """Return the class numbers of rows of a stream, whose classes were found in other rows."""
-    try:
-        return check_given_labels(y, n, classes)
-    except ValueError as error:
-        raise ValueError(
-            f"{error}. A stream's labels are found in some of its rows, before the fit: merge rare "
-            "labels, or drop their rows"
-        ) from error
 
 
 def _check_finite(x: Tensor, dtype: torch.dtype) -> None:

@@ -41,6 +41,10 @@ class Condition(ABC):
     free: Index = slice(None)
     """The coordinates of a joined particle that the flow moves."""
 
+    def __repr__(self) -> str:
+        observed = "" if self.mask is None else f"{int(self.mask.sum())} observed"
+        return f"{type(self).__name__}({f'l={self.l}' if self.l else observed})"
+
     @abstractmethod
     def join(self, x: Tensor, y: Tensor | None) -> Tensor:
         """Write x, with shape (d, M), and y as particles (d + l, M)."""

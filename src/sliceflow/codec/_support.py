@@ -6,13 +6,14 @@ both in a fit and in sampling. Up to `MAX_EDGE_ROWS` rows at each end of a colum
 so that an outlier does not stretch the range.
 """
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import torch
 from torch import Tensor
+
+from sliceflow.core._warnings import warn_user
 
 MAX_EDGE_ROWS = 12
 """Maximum number of rows at each end of a column that are clipped to one value; at most 1 %."""
@@ -60,8 +61,7 @@ class Support:
             return
         for i, value, (low, high) in zip(self.given, values, self.ends.tolist(), strict=True):
             if ((value < low) | (value > high)).any():
-                warnings.warn(
+                warn_user(
                     f"{names[i]} is given beyond the data, which ranges from {low:.6g} to "
-                    f"{high:.6g}: samples are those of the nearest value in the data",
-                    stacklevel=5,
+                    f"{high:.6g}: samples are those of the nearest value in the data"
                 )

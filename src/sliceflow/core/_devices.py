@@ -11,15 +11,11 @@ import torch
 @contextmanager
 def cpu_by_default() -> Iterator[None]:
     """Create new tensors on the CPU, whatever `torch.set_default_device` says."""
-    before = torch.get_default_device()
-    if before.type == "cpu":
+    if torch.empty(0).is_cpu:
         yield
         return
-    torch.set_default_device(None)
-    try:
+    with torch.device("cpu"):
         yield
-    finally:
-        torch.set_default_device(before)
 
 
 def check_device(device: Any) -> torch.device:
@@ -28,9 +24,13 @@ def check_device(device: Any) -> torch.device:
         torch.ones(1, device=torch.device(device), dtype=torch.float64).item()
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         raise ValueError(
-            f"device={device!r} cannot be used here ({error}): pass device='cpu'"
+            f"device={device!r} cannot be used here ({_first_line(error)}): pass device='cpu'"
         ) from error
     return torch.device(device)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def own_device(device: torch.device) -> torch.device:

@@ -13,17 +13,25 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
+from itertools import cycle
 from threading import Semaphore
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from sliceflow.core._threads import parallel, parallel_by_slice, results, start_workers
+from sliceflow.core._threads import (
+    in_same_mode,
+    parallel,
+    parallel_by_slice,
+    results,
+    start_workers,
+)
+from sliceflow.core._validation import check_seed
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -42,9 +50,6 @@ BLOCK_VALUES = 2**20
 
 TIMEOUT = float(os.environ.get("SLICEFLOW_TIMEOUT", 30))
 """Seconds until an unanswered message is an error; must be the same for all processes."""
-
-LANES = 2
-"""Number of blocks in progress: some are processed while others wait for messages."""
 
 
 class Group(ABC):
@@ -138,8 +143,32 @@ class SingleProcess(Group):
         return list(values)
 
 
-class Lane:
-    """A thread that processes blocks of directions, and exchanges its messages in order.
+class Channel:
+    """Messages among all processes, in one order: each process sends the same ones."""
+
+    def __init__(self) -> None:
+        self.bytes_sent = 0
+        self._processes = dist.new_group(timeout=timedelta(seconds=TIMEOUT), backend="gloo")
+
+    def send(self, values: Tensor, op: "dist.ReduceOp.RedOpType") -> dist.Work:
+        """Begin to reduce values over all processes, in place."""
+        self.bytes_sent += values.nbytes
+        message: dist.Work = dist.all_reduce(values, op, self._processes, async_op=True)
+        return message
+
+    def merge(self, values: Tensor, op: "dist.ReduceOp.RedOpType") -> None:
+        """Reduce values over all processes, in place."""
+        self.send(values, op).wait()
+
+    def gather(self, own: object) -> list[list[Tensor]]:
+        """Return the tensors of each process."""
+        by_process: list[list[Tensor]] = [[] for _ in range(dist.get_world_size())]
+        dist.all_gather_object(by_process, own, self._processes)
+        return by_process
+
+
+class Lane(Channel):
+    """A thread that processes blocks of directions, with its own channel.
 
     Every process has the same lanes and gives each lane the same blocks in the same order, so the
     messages of a lane match those of the same lane of other processes. While one lane waits for a
@@ -148,22 +177,21 @@ class Lane:
     """
 
     def __init__(self, turns: Semaphore) -> None:
-        self.bytes_sent = 0
-        self._turns = turns
-        self._group = dist.new_group(timeout=timedelta(seconds=TIMEOUT))
-        self._thread = start_workers(1)
+        super().__init__()
+        self._turns, self._thread = turns, start_workers(1)
 
     def submit(self, work: Callable[[Item, Merge | None], Result], item: Item) -> Future[Result]:
         """Schedule ``work`` on an item, after everything that was submitted before."""
-        return self._thread.submit(self._do, work, item)
 
-    def _do(self, work: Callable[[Item, Merge | None], Result], item: Item) -> Result:
-        with self._turns:
-            return work(item, self._merge)
+        def do(item: Item) -> Result:
+            with self._turns:
+                return work(item, self.merge)
 
-    def _merge(self, values: Tensor, op: "dist.ReduceOp.RedOpType") -> None:
-        self.bytes_sent += values.nbytes
-        message = dist.all_reduce(values, op, self._group, async_op=True)
+        return self._thread.submit(in_same_mode(do), item)
+
+    def merge(self, values: Tensor, op: "dist.ReduceOp.RedOpType") -> None:
+        """Reduce values over all processes, in place, while another lane may work."""
+        message = self.send(values, op)
         self._turns.release()
         try:
             message.wait()
@@ -172,10 +200,17 @@ class Lane:
 
 
 @cache
-def _lanes() -> list[Lane]:
-    """Return the lanes of this process. All processes must make the first call together."""
-    turns = Semaphore(torch.get_num_threads())
-    return [Lane(turns) for _ in range(LANES)]
+def _connected(world: object) -> tuple[Channel, list[Lane]]:
+    """Return a channel, and lanes. All processes must make the first call together.
+
+    There is one lane more than threads, so that all threads work while one lane waits. Processes
+    with fewer threads have the same lanes.
+    """
+    channel, threads = Channel(), torch.get_num_threads()
+    most_threads = torch.tensor(threads, device="cpu")
+    channel.merge(most_threads, dist.ReduceOp.MAX)
+    turns = Semaphore(threads)
+    return channel, [Lane(turns) for _ in range(int(most_threads) + 1)]
 
 
 @dataclass
@@ -183,11 +218,10 @@ class TorchDistributed(Group):
     """The processes of an initialised torch.distributed, for example those of torchrun."""
 
     shards: int = SHARDS
-    _lanes: list[Lane] = field(default_factory=_lanes, repr=False)
 
     def __post_init__(self) -> None:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
-        self._bytes_reduced = 0
+        self._channel, self._lanes = _connected(dist.group.WORLD)
 
     @property
     def own(self) -> range:
@@ -198,7 +232,7 @@ class TorchDistributed(Group):
     @property
     def bytes_sent(self) -> int:
         """Number of bytes that this process has sent to others so far."""
-        return self._bytes_reduced + sum(lane.bytes_sent for lane in self._lanes)
+        return sum(channel.bytes_sent for channel in (self._channel, *self._lanes))
 
     def block_size(self, h: int, m: int) -> int:
         """Return the block size that fits the process with the most values."""
@@ -208,12 +242,11 @@ class TorchDistributed(Group):
     def run(
         self, work: Callable[[Item, Merge | None], Result], items: Iterable[Item], in_order: bool
     ) -> list[Result]:
-        """Return the results; the lanes take items in turn."""
-        lanes = self._lanes[:1] if in_order else self._lanes
-        futures = (
-            lanes[number % len(lanes)].submit(work, item) for number, item in enumerate(items)
-        )
-        return results(futures)
+        """Return the results; the lanes take items in turn, unless they have to be in order."""
+        if in_order:
+            return [work(item, self._channel.merge) for item in items]
+        turns = zip(cycle(self._lanes), items, strict=False)
+        return results(lane.submit(work, item) for lane, item in turns)
 
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Return the results; each shard uses one thread."""
@@ -221,15 +254,13 @@ class TorchDistributed(Group):
 
     def gather(self, own: Sequence[Tensor]) -> list[Tensor]:
         """Return the tensors of all shards, whose last dimensions may differ."""
-        by_process: list[list[Tensor]] = [[] for _ in range(self.size)]
-        dist.all_gather_object(by_process, list(own))
-        return [tensor for tensors in by_process for tensor in tensors]
+        by_process = self._channel.gather([tensor.cpu() for tensor in own])
+        return [tensor.to(own[0].device) for tensors in by_process for tensor in tensors]
 
     def all_max(self, *values: int) -> list[int]:
         """Return the element-wise maximum over processes."""
         merged = torch.tensor(values, device="cpu")
-        self._bytes_reduced += merged.nbytes
-        dist.all_reduce(merged, dist.ReduceOp.MAX)
+        self._channel.merge(merged, dist.ReduceOp.MAX)
         largest: list[int] = merged.tolist()
         return largest
 
@@ -250,8 +281,16 @@ def distributed_group(shards: int | None = None, max_shards: int = SHARDS) -> To
     return TorchDistributed(shards or min(SHARDS, max_shards))
 
 
+def common_seed(random_state: Any, distributed: bool) -> int:
+    """Return the seed, if it is given, or else one on which all processes of a fit agree."""
+    seed = check_seed(random_state)
+    if distributed and random_state is None:
+        (seed,) = distributed_group().all_max(seed)
+    return seed
+
+
 def end_with_parent() -> None:
-    """Die with torchrun: when it restarts, it starts other processes for the same shards."""
+    """End this process when torchrun ends, so that a restarted one can take over its shards."""
     if sys.platform == "linux":
         pr_set_pdeathsig = 1
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)

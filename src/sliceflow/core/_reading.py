@@ -12,6 +12,10 @@ class FileError(ValueError):
     """A file that is damaged, incomplete, or of the wrong kind."""
 
 
+class VersionError(FileError):
+    """A file of a version that cannot be read."""
+
+
 def check_file(path: Path) -> Path:
     """Return the path if it is a readable regular file.
 

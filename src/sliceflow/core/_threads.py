@@ -23,14 +23,19 @@ def parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
     """Return the results of ``work`` on all items. Inside a worker thread, do them one by one."""
     if getattr(_thread, "is_worker", False):
         return [work(item) for item in items]
-    inference = torch.is_inference_mode_enabled()  # set per thread: pass it on
+    workers, work = _workers(torch.get_num_threads()), in_same_mode(work)
+    return results(workers.submit(work, item) for item in items)
+
+
+def in_same_mode(work: Callable[[Item], Result]) -> Callable[[Item], Result]:
+    """Return the work for another thread, in the inference mode of this one: it is per thread."""
+    inference = torch.is_inference_mode_enabled()
 
     def work_in_mode(item: Item) -> Result:
         with torch.inference_mode(inference):
             return work(item)
 
-    workers = _workers(torch.get_num_threads())
-    return results(workers.submit(work_in_mode, item) for item in items)
+    return work_in_mode
 
 
 def results(submitted: Iterable[Future[Result]]) -> list[Result]:
@@ -44,6 +49,9 @@ def results(submitted: Iterable[Future[Result]]) -> list[Result]:
         for future in futures:
             future.cancel()
     wait(futures)  # even if one failed: others may still be writing
+    for future in futures:
+        if not future.cancelled() and (error := future.exception()) is not None:
+            raise error
     return [future.result() for future in futures]
 
 

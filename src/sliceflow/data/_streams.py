@@ -153,7 +153,7 @@ class StreamTarget:
 
     def draw(self, rng: Random, n: int) -> Tensor:
         """Draw n rows, with labels in proportion to their shares, if they occur among the rows."""
-        z = self.codec.encode(*draw(self.blocks, self.own, rng, n))
+        z = self._encoded(*draw(self.blocks, self.own, rng, n))
         if self.shares is None:
             return z.to(self.device)
         labels = self.codec.condition.groups(z).numpy()
@@ -166,6 +166,16 @@ class StreamTarget:
         ]
         chosen = np.concatenate(rows)
         return z[:, torch.from_numpy(chosen[mixed(rng, labels[chosen])])].to(self.device)
+
+    def _encoded(self, x: np.ndarray, y: np.ndarray | None) -> Tensor:
+        """Return rows as particles. The codec knows labels from rows that were read before."""
+        try:
+            return self.codec.encode(x, None if self.codec.y is None else y)
+        except ValueError as error:
+            raise ValueError(
+                f"{error}. A stream's labels are found in some of its rows, before the fit: merge "
+                "rare labels, or drop their rows"
+            ) from error
 
     def digest(self) -> str:
         """Return a checksum that identifies the data."""

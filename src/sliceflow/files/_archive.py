@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from sliceflow.core._atomic import replacing
-from sliceflow.core._reading import FileError, check_file
+from sliceflow.core._reading import FileError, VersionError, check_file
 from sliceflow.core._validation import MAX_MAGNITUDE
 
 MANIFEST = "manifest.json"
@@ -99,8 +99,9 @@ def opened(
             archive.config = _migrated(archive.config, format, version, migrations)
             yield archive
         except Exception as error:
-            message = str(error) if isinstance(error, FileError) else repr(error)
-            raise FileError(f"{path} cannot be used: {message}") from error
+            is_ours = isinstance(error, FileError)
+            kind, message = (type(error), str(error)) if is_ours else (FileError, repr(error))
+            raise kind(f"{path} cannot be used: {message}") from error
 
 
 def _migrated(config: Config, format: str, version: int, migrations: Migrations) -> Config:
@@ -109,10 +110,10 @@ def _migrated(config: Config, format: str, version: int, migrations: Migrations)
     if config["format"] != format:
         raise FileError(f"it is a {config['format']}, not a {format}: pass another file")
     if found > version:
-        raise FileError(f"it has version {found}, newer than {version}: use a newer sliceflow")
+        raise VersionError(f"it has version {found}, newer than {version}: use a newer sliceflow")
     for number in range(found, version):
         if number not in migrations:
-            raise FileError(
+            raise VersionError(
                 f"it has version {found}, not {version}: use the version of sliceflow that wrote it"
             )
         config = migrations[number](config)

@@ -18,7 +18,7 @@ from typing import Self
 
 from torch import Tensor
 
-from sliceflow.core._reading import FileError
+from sliceflow.core._reading import FileError, VersionError
 from sliceflow.files._archive import Archive, Sizes, as_json, as_tensors, opened, write
 from sliceflow.files._models import read_record, record_parts
 from sliceflow.flow._flow import Flow
@@ -80,7 +80,9 @@ class Checkpoints:
             if step <= upto:
                 try:
                     return self._read(step)
-                except FileError as error:
+                except VersionError:
+                    raise
+                except FileError as error:  # a damaged file
                     warnings.warn(f"{error}; trying the checkpoint before it", stacklevel=3)
         return self._start
 

@@ -379,6 +379,6 @@ class Flow(BaseFlow):
 
     def fingerprints(self) -> list[str]:
         """Return a checksum of data and settings for each shard: equal ones give equal bits."""
-        settings = f"{self.spec!r} {self.initial} {self.knots} {self.group.shards}"
+        settings = f"{self.spec.fingerprint()} {self.initial} {self.knots} {self.group.shards}"
         texts = (f"{target.digest()} {settings}" for target in self.targets)
         return [hashlib.sha256(text.encode()).hexdigest() for text in texts]

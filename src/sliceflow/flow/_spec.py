@@ -49,7 +49,7 @@ class Spec:
     def _steps_before(self) -> list[int]:
         return list(accumulate((stage.steps for stage in self.schedule), initial=0))
 
-    def __repr__(self) -> str:
+    def fingerprint(self) -> str:
         """Return all settings as text: specs with equal text give equal bits."""
         condition, free = self.condition, self.condition.free
         given = (

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from sliceflow.core._validation import check_flag, check_integer, check_optional_integer
 from sliceflow.directions._pyramid import level_shape
 
+__all__ = ["PRESETS", "Preset", "Stage", "by_name", "paper", "pyramid", "scaled"]
+
 Band = int | None
 
 

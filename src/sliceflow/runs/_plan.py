@@ -10,6 +10,7 @@ from typing import Any, Self
 from sliceflow.codec._codec import Codec
 from sliceflow.core._devices import cpu_by_default
 from sliceflow.core._memory import check_memory
+from sliceflow.core._validation import check_number
 from sliceflow.files._checkpoints import Checkpoints
 from sliceflow.flow._flow import Flow
 from sliceflow.flow._progress import Progress
@@ -67,13 +68,14 @@ class Plan:
         self,
         callbacks: Iterable[Callback] = (),
         checkpoints: str | Path | None = None,
-        minutes: float = 10,
+        checkpoint_minutes: float = 10.0,
         verbose: bool = False,
     ) -> State:
         """Move particles from noise onto the data, or resume from the last checkpoint, if any.
 
         If there are many processes, only the first shows progress and calls the callbacks.
         """
+        minutes = check_number("checkpoint_minutes", checkpoint_minutes, positive=False)
         flow, state = self.flow, self.flow.start(self.n_particles)
         with ExitStack() as stack:
             saving: list[Callback] = []

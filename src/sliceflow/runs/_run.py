@@ -155,12 +155,18 @@ class Run:
 
     def resume(self) -> str:
         """Return the command that resumes the run."""
-        config, out = (shlex.quote(str(path)) for path in (self.config, self.folder))
-        return f"sliceflow fit --config {config} --out {out} --resume"
+        return f"{self._fit()} --out {shlex.quote(str(self.folder))} --resume"
 
     def repeat(self) -> str:
         """Return the command that repeats the run in another folder."""
-        return f"sliceflow fit --config {shlex.quote(str(self.config))} --out another/folder"
+        return f"{self._fit()} --out another/folder"
+
+    def _fit(self) -> str:
+        command = f"sliceflow fit --config {shlex.quote(str(self.config))}"
+        is_shared = self.config.exists() and "distributed: true" in self.config.read_text()
+        return (
+            f"python -m sliceflow.launch --nproc-per-node 2 -m {command}" if is_shared else command
+        )
 
     def save_film(self) -> None:
         """Save the pictures of all stages as an animation, if there are any."""
@@ -273,8 +279,9 @@ class RunLogger:
         self._last = now
 
     def _is_due(self, state: State) -> bool:
-        """Return whether a stage ends or, if there is only one stage, a twentieth of it."""
-        if state.step == 0 or len(self.plan.spec.schedule) > 1:
+        """Return whether a stage ends or, if x has one stage at full size, a twentieth of it."""
+        schedule = self.plan.spec.schedule
+        if state.step == 0 or len(schedule) > 1 or schedule[0].resolution is not None:
             return state.step == 0
         return state.step % max(1, self.plan.spec.schedule[0].steps // METRIC_LINES) == 0
 

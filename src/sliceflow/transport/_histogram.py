@@ -391,6 +391,8 @@ class HistogramTransport:
             T.displace_(z[rows])
             return None if knots is None else T.by_knots(knots)
 
+        if p.merge is not None:  # messages have an order, so only one thread may send them
+            return displace(slice(None))
         maps = parallel(displace, thread_slices(len(z)))
         return KnotMap.joined([T for T in maps if T is not None])
 

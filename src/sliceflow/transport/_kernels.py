@@ -422,14 +422,6 @@ def interpolate_row(z, x, move_by, where, slope):
 
 
 @kernel
-def interpolate_rows(z, x, move_by):
-    """Displace values by maps with these knots; see `_knots.KnotMap`."""
-    where, slope = np.empty(CHUNK_VALUES, np.int32), np.empty(x.shape[1] - 1, np.float32)
-    for i in range(len(z)):
-        interpolate_row(z[i], x[i], move_by[i], where, slope)
-
-
-@kernel
 def unpack(integers, low, high, half, values):
     """Write the values that integers from −half to half − 1 stand for; see `_knots.PackedMap`."""
     step = (high - low) / (half + half - np.float32(1))

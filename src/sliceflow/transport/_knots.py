@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow.transport._kernels import interpolate_packed_rows, interpolate_rows, is_compiled
+from sliceflow.transport._kernels import interpolate_packed_rows, is_compiled
 
 KNOTS = 64
 """Default number of parts of p, and of q, whose means are the knots."""
@@ -72,9 +72,6 @@ class KnotMap:
 
     def displace_(self, z: Tensor) -> None:
         """Replace values (H, L) by their displacements T(z) − z."""
-        if is_compiled(z):
-            interpolate_rows(z.numpy(), self.x.numpy(), self.move_by.numpy())
-            return
         i = torch.searchsorted(self.x[:, 1:-1].contiguous(), z.contiguous(), right=True)
         slope = self.move_by.diff(dim=1) / self.x.diff(dim=1).clamp(min=1e-30)
         slope = torch.where(slope.isfinite(), slope, 0.0)  # two knots at one place: a jump
