@@ -249,7 +249,7 @@ class Model(BaseFlow):
         """
         if self.codec.condition.mask is None:
             raise ValueError(
-                'the model does not fill in images: fit one with observed, such as observed="left"'
+                'the model does not fill in images: fit one with observed="left", for example'
             )
         pixels = images.cpu() if isinstance(images, Tensor) else np.asarray(images)
         if len(pixels) == 0 or tuple(pixels.shape[1:]) != self.shape:

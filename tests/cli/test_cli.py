@@ -535,7 +535,7 @@ WRONG = [
     ("sample runs/photos --out some.jpeg", 1, "it has to end in .png or .npz, or be a folder"),
     ("sample runs/table --out some.png", 1, "it has to end in .csv or .npz"),
     ("sample runs/photos --out table.csv/some.png", 1, "choose another path"),
-    ("inpaint runs/photos photos", 1, "fit one with --observed, such as"),
+    ("inpaint runs/photos photos", 1, "fit one with --observed"),
     (
         "inpaint runs/halves photos --out filled.gif",
         1,
