@@ -88,12 +88,17 @@ def test_benchmarks_exist():
         assert set(suites.split()) <= set(SUITES), suites
 
 
-def test_what_the_paper_is_mapped_to_exists():
-    """Every word in `paper.md` that is code is a name in the code."""
-    files = [path for room in ("src", "tests", "examples") for path in (ROOT / room).rglob("*.py")]
-    names = {word for path in files for word in re.findall(r"\w+", f"{path}\n{path.read_text()}")}
-    for code in re.findall(r"`([\w./]+)`", (ROOT / "docs" / "paper.md").read_text()):
-        assert set(re.findall(r"\w+", code)) <= names, code
+@pytest.mark.parametrize("page", ["paper.md", "design.md"])
+def test_what_pages_name_exists(page):
+    """Every word that is code is a name in the code, and every path of a module exists."""
+    folders = ("src", "tests", "examples", "benchmarks", "docs")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    texts = [f"{path}\n{path.read_text()}" for path in [*files, ROOT / "pyproject.toml"]]
+    names = {word for text in texts for word in re.findall(r"\w+", text)}
+    for code in re.findall(r"`([\w./]+)`", (ROOT / "docs" / page).read_text()):
+        assert set(re.findall(r"\w+", code)) <= names | {"md"}, code
+        if "/" in code and code.endswith(".py"):
+            assert any(str(path).endswith(f"/{code}") for path in files), code
 
 
 def test_the_page_of_commands_has_every_option(monkeypatch):
