@@ -35,6 +35,7 @@ SUITES = [
         "red_team",
         "forecasts",
     ),
+    "posteriors",
     *("ranks", "faults", "streams", "stream_fid", "scaling", "gpus", "numpy_versions"),
 ]
 

@@ -5,10 +5,13 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from benchmarks import ledger
 from benchmarks.__main__ import PAPER, SUITES
+from benchmarks._simulators import TASKS
+from benchmarks.posteriors import c2st
 
 COLUMNS = {"name", "value", "unit", "about", "command", "commit", "date", "machine"}
 ROW = dict.fromkeys(COLUMNS, "")
@@ -91,3 +94,22 @@ def test_a_suite_runs(suite):
     )
     figures = re.findall(r"^(\S+) +(\S+)", done.stdout, re.MULTILINE)
     assert not [name for name, value in figures if name in NONE and value != "0"], done.stdout
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_simulations(task):
+    theta, x = task.draw(0, 500)
+    again, same = task.draw(0, 500)
+    assert np.array_equal(theta, again)
+    assert np.array_equal(x, same)
+    assert len(theta) == len(x) == 500
+    assert np.isfinite(theta).all()
+    assert np.isfinite(x).all()
+
+
+def test_the_judge_of_posteriors():
+    """It cannot tell samples of one distribution apart, and can tell those of two."""
+    rng = np.random.default_rng(0)
+    one, same, other = (rng.normal(mean, size=(300, 2)) for mean in (0, 0, 3))
+    assert abs(c2st(one, same) - 0.5) < 0.08
+    assert c2st(one, other) > 0.9
