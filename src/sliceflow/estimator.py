@@ -215,9 +215,7 @@ class SlicedFlow(Parameters):
             if y is not None:
                 raise ValueError("a stream has its own y: name its columns there, and leave it out")
             x, y = stream.draw(Random(seed, Draw.PROBE), _PROBED)
-        codec = Codec.fit(
-            x, y, y_type=self.y_type, amplifier=self.amplifier, observed=self.observed
-        )
+        codec, data = Codec.fit_encode(x, y, self.y_type, self.amplifier, self.observed)
         if check_flag("balanced", self.balanced) and codec.condition.n_groups == 1:
             raise ValueError("balanced=True is for labels, and y is not labels: leave it out")
         n = len(x) if stream is None else len(stream)
@@ -225,9 +223,9 @@ class SlicedFlow(Parameters):
         m = check_integer("n_particles", m, 2)
         group = _group(min(m, n if stream is None else stream.n_blocks), distributed, shards)
         if stream is None:
-            targets: Sequence[Target] = self._targets(codec.encode(x, y), codec, seed, group)
+            targets: Sequence[Target] = self._targets(data, codec, seed, group)
         else:
-            targets = self._streamed(stream, codec.encode(x, y), codec, group)
+            targets = self._streamed(stream, data, codec, group)
         return Plan(self._flow(targets, codec, seed, group), codec, m, n)
 
     @overload
@@ -288,9 +286,9 @@ class SlicedFlow(Parameters):
         output : "numpy", "torch" or None
             The kind of array to return. By default that of the data.
         """
-        model = self._fitted()
-        device = check_device(self.device)
-        return model.sample(n, y, random_state, verbose=verbose, output=output, device=device)
+        return self._fitted().sample(
+            n, y, random_state, verbose=verbose, output=output, device=self.device
+        )
 
     def save(
         self, path: str | Path, about: str = "", metrics: Mapping[str, float] | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sliceflow.cli._options import Evaluate, Fit
-from sliceflow.cli._samples import as_arrays, load_model
+from sliceflow.cli._samples import as_bytes, load_model
 from sliceflow.cli._source import Source, fit_options, read, subsample
 from sliceflow.core._validation import check_integer
 from sliceflow.data import data_folder, load
@@ -65,7 +65,7 @@ def arrays(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
     data = data_of(options, model)
     rows = data.y if model.codec.condition.mask is None else data.x
     y = None if rows is None else subsample(rows, n)
-    return as_arrays(model.sample(n, y, 1, verbose=True, output="numpy")), data.x
+    return as_bytes(model.sample(n, y, 1, verbose=True, output="numpy")), data.x
 
 
 def data_of(options: Evaluate, model: Model | None) -> Source:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sliceflow.cli._samples import as_arrays, conditions, inpaint, save_inpainted, save_samples
+from sliceflow.cli._samples import as_bytes, conditions, inpaint, save_inpainted, save_samples
 from sliceflow.cli._source import Source, subsample
 from sliceflow.flow._state import State
 from sliceflow.model import Model
@@ -35,6 +35,6 @@ def draw_samples(run: Run, model: Model, source: Source) -> np.ndarray:
     n = N_SAMPLES if is_images else N_COMPARED
     by_class = is_images and model.codec.classes is not None
     y = conditions(model, None, n) if by_class or source.y is None else subsample(source.y, n)
-    x = as_arrays(model.sample(n, y, model.spec.seed, output="numpy"))
+    x = as_bytes(model.sample(n, y, model.spec.seed, output="numpy"))
     save_samples(out, model, x, y)
     return x

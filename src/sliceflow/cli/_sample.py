@@ -2,7 +2,7 @@
 
 from sliceflow.cli._options import Sample
 from sliceflow.cli._samples import (
-    as_arrays,
+    as_bytes,
     check_picture,
     conditions,
     load_model,
@@ -24,5 +24,5 @@ def run(options: Sample) -> None:
     x = model.sample(
         n, y, options.random_state, verbose=True, output="numpy", device=options.device
     )
-    save_samples(out, model, as_arrays(x), y)
+    save_samples(out, model, as_bytes(x), y)
     print_safely(f"saved {plural(n, 'sample')} in {out}")

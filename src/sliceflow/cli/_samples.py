@@ -4,7 +4,6 @@ import hashlib
 import math
 import os
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -81,12 +80,10 @@ def _columns(codec: Codec, y: str | None, n: int) -> np.ndarray:
     return np.tile(values, (n, 1))
 
 
-def as_arrays(x: Any) -> np.ndarray:
-    """Return arrays of samples, and images with values from −1 to 1 as bytes."""
-    if x.ndim == 4 and x.dtype != np.uint8:
-        x = to_bytes(torch.as_tensor(x)).numpy()
-    arrays: np.ndarray = x
-    return arrays
+def as_bytes(x: np.ndarray) -> np.ndarray:
+    """Return samples, of which images with values from −1 to 1 become bytes."""
+    is_brightness = x.ndim == 4 and x.dtype != np.uint8
+    return np.asarray(to_bytes(torch.from_numpy(x))) if is_brightness else x
 
 
 def check_picture(out: Path, model: Model, name: str, n: int, each: int = 1) -> None:
@@ -166,7 +163,8 @@ def inpaint(
     """Return n samples for each image: (images, n, C, h, w)."""
     if model.codec.condition.mask is not None and not model.codec.x.is_pixels:
         raise ValueError("the model has images of floats: use model.inpaint in Python")
-    return as_arrays(model.inpaint(images, n, seed, output="numpy", device=device))
+    samples: np.ndarray = model.inpaint(images, n, seed, output="numpy", device=device)
+    return samples
 
 
 def save_inpainted(out: Path, model: Model, images: np.ndarray, samples: np.ndarray) -> None:

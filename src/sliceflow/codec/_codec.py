@@ -88,16 +88,34 @@ class Codec:
         observed: Any = None,
     ) -> Self:
         """Return the codec of these data; `SlicedFlow` describes the parameters."""
+        codec, _ = cls._fit(x, y, y_type, amplifier, observed)
+        return codec
+
+    @classmethod
+    @cpu_by_default()
+    def fit_encode(
+        cls, x: Any, y: Any, y_type: str | None, amplifier: float | None, observed: Any
+    ) -> tuple[Self, Tensor]:
+        """Return the codec of these data, and them as particles: `fit` and `encode` in one pass."""
+        codec, z = cls._fit(x, y, y_type, amplifier, observed)
+        return codec, codec.scaling.forward(z)
+
+    @classmethod
+    def _fit(
+        cls, x: Any, y: Any, y_type: str | None, amplifier: float | None, observed: Any
+    ) -> tuple[Self, Tensor]:
+        """Return the codec of these data, and them as particles in their own units, clipped."""
         rows, kind = check_training_rows(x), Kind.of(x)
         condition, given, classes = _choose_condition(
             kind.shape, len(rows), y, y_type, amplifier, observed
         )
         z = condition.join(rows.cpu().flatten(1).T, given)
         support = Support.of(z, condition.numbers(kind.shape))
-        scaling = Scaling.of(support.clip(z), *_scaled(kind, condition))
+        z = support.clip(z)
+        scaling = Scaling.of(z, *_scaled(kind, condition))
         names = _names(x, y, math.prod(kind.shape))
         y_kind = None if y is None else Kind.of(y)
-        return cls(kind, y_kind, condition, scaling, support, classes, names)
+        return cls(kind, y_kind, condition, scaling, support, classes, names), z
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -8,7 +8,6 @@ import math
 import re
 import signal
 import threading
-import warnings
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Self
 from torch import Tensor
 
 from sliceflow.core._reading import FileError, VersionError
+from sliceflow.core._warnings import warn_user
 from sliceflow.files._archive import Archive, Sizes, as_json, as_tensors, opened, write
 from sliceflow.files._models import read_record, record_parts
 from sliceflow.flow._flow import Flow
@@ -83,7 +83,7 @@ class Checkpoints:
                 except VersionError:
                     raise
                 except FileError as error:  # a damaged file
-                    warnings.warn(f"{error}; trying the checkpoint before it", stacklevel=3)
+                    warn_user(f"{error}; trying the checkpoint before it")
         return self._start
 
     def __call__(self, state: State) -> None:
@@ -112,7 +112,7 @@ class Checkpoints:
         try:
             write(self._path(step, shards), self._parts(state))
         except OSError as error:
-            warnings.warn(f"no checkpoint could be written: {error}", stacklevel=3)
+            warn_user(f"no checkpoint could be written: {error}")
             return False
         return True
 
