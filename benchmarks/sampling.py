@@ -67,7 +67,8 @@ def products(model: Model) -> Callable[[], None]:
         state = State([torch.empty(1, 1)], [], stage=number)
         basis = model.prepare(state).directions.basis
         p = len(basis.draw(Random(0, Draw.DIRECTIONS)))
-        h, _ = model.spec.engine.count_maps(replace(stage, shared=False), model.shape)
+        spec = model.spec
+        h, _ = spec.engine.count_maps(replace(stage, shared=False), spec.shape, spec.condition)
         x = torch.randn(h // p, p, MANY)
         stages.append((stage.steps, torch.randn(h // p, p, p), x, *map(torch.empty_like, (x, x))))
 

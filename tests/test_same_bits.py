@@ -53,7 +53,12 @@ def labels(folder):
 
 
 def columns(folder):
-    return [flow(schedule=20).fit(TABLE, NUMBERS), flow(schedule=20).fit(TABLE, NUMBERS[:, 0])]
+    fits = [flow(schedule=20, amplifier=1.0) for _ in range(2)]
+    return [fit.fit(TABLE, y) for fit, y in zip(fits, (NUMBERS, NUMBERS[:, 0]), strict=True)]
+
+
+def numbers(folder):
+    return [flow(schedule=20).fit(TABLE, NUMBERS)]
 
 
 def mask(folder):
@@ -89,7 +94,8 @@ def resumed(folder):
     return [flow(schedule=STAGES).fit(IMAGES, checkpoints=folder / "checkpoints")]
 
 
-FITS = {f.__name__: f for f in (exact, fast, labels, columns, mask, streamed, two_shards, resumed)}
+KINDS = (exact, fast, labels, columns, numbers, mask, streamed, two_shards, resumed)
+FITS = {f.__name__: f for f in KINDS}
 
 
 def digest(fitted):

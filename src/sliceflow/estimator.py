@@ -11,6 +11,8 @@ from torch import Tensor
 
 from sliceflow.codec._checks import column_names
 from sliceflow.codec._codec import Codec, Output
+from sliceflow.codec._conditions import Condition
+from sliceflow.codec._regression import CANDIDATES, LINEAR, Candidate
 from sliceflow.core._devices import check_device, cpu_by_default, own_device
 from sliceflow.core._distributed import Group, SingleProcess, common_seed, distributed_group
 from sliceflow.core._parameters import Parameters
@@ -30,7 +32,7 @@ from sliceflow.flow._flow import Flow
 from sliceflow.flow._spec import Spec
 from sliceflow.flow._starts import Gaussian, Noise, Start
 from sliceflow.flow._targets import ArrayTarget, Target, balanced, mixed
-from sliceflow.flow.schedules import PRESETS, Stage, by_name
+from sliceflow.flow.schedules import PRESETS, SHRINKING, Stage, by_name
 from sliceflow.model import Model
 from sliceflow.runs._plan import Plan
 from sliceflow.transport import KNOTS
@@ -40,6 +42,9 @@ _PROBED = 10_000
 
 _MAX_PARTICLES = 10_000
 """Default number of particles, or the number of rows if that is smaller."""
+
+_MAX_GIVEN_NUMBERS = 50_000
+"""The same for a table given numbers: five particles for each row, as their noise is less."""
 
 _MAX_BATCH, _MAX_STREAMED_BATCH = 20_000, 10_000
 """Default maximum number of data rows that a step sees: in memory, and of a stream."""
@@ -56,27 +61,29 @@ class SlicedFlow(Parameters):
     Parameters
     ----------
     n_particles : int, optional
-        The number of particles, M. By default the number of rows of data, but at most 10,000.
+        The number of particles, M. By default the number of rows of data, but at most 10,000. A
+        table given numbers has five for each row, at most 50,000.
     schedule : int, "quick", "standard", "best" or sequence of Stage, optional
         The schedule: a number of steps with directions of all of x, a preset, or a list of stages.
-        More steps bring particles closer to the data. By default "standard": 100 steps for a table,
-        a pyramid of levels for images. The last level should be the image itself: detail that no
-        level sees stays noise.
+        More steps bring particles closer to the data. By default "standard": 100 steps for a table
+        or, given numbers, 1,000 that shrink; a pyramid of levels for images. The last level should
+        be the image itself: detail that no level sees stays noise.
     engine : Fast or Exact, optional
         How a step is done: `Fast` by default; `Exact` is the paper's.
     start : float or "gaussian", optional
         Where particles start: noise of this standard deviation, or a Gaussian with the mean and
         the covariance of the data, separately for each class if there are labels. By default 1 for
-        tables, "gaussian" for colour images and 0.01 for grey images. Grey images that are partly
-        observed start from 1: if the observed part outweighed the noise, all samples given the same
-        part would be alike.
+        tables, "gaussian" for tables given numbers and for colour images, and 0.01 for grey images.
+        Grey images that are partly observed start from 1: if the observed part outweighed the
+        noise, all samples given the same part would be alike.
     y_type : "labels", "numbers" or None
         What y is. By default, strings and booleans are labels. One column of whole numbers is
         labels if it has at most 100 different ones, each occurring at least twice on average.
         Everything else is numbers.
     amplifier : float, optional
-        The weight of y, ξ. By default 10 for labels, as in the paper, and 1 for numbers. With 0, y
-        is ignored; large weights hurt where there are few rows.
+        The paper's weight of y, ξ. By default 10 for labels, as in the paper. For numbers, giving
+        it means the paper's way: by default, tables are predicted from numbers by a regression, and
+        the flow moves its residuals. With `Exact`, and for images, numbers have weight 1.
     balanced : bool
         Whether all labels have the same number of particles. By default they are as frequent as in
         the data.
@@ -215,12 +222,13 @@ class SlicedFlow(Parameters):
             if y is not None:
                 raise ValueError("a stream has its own y: name its columns there, and leave it out")
             x, y = stream.draw(Random(seed, Draw.PROBE), _PROBED)
-        codec, data = Codec.fit_encode(x, y, self.y_type, self.amplifier, self.observed)
+        codec, data = Codec.fit_encode(
+            *(x, y, self.y_type, self.amplifier, self.observed), self._candidates(stream)
+        )
         if check_flag("balanced", self.balanced) and codec.condition.n_groups == 1:
             raise ValueError("balanced=True is for labels, and y is not labels: leave it out")
         n = len(x) if stream is None else len(stream)
-        m = min(n, _MAX_PARTICLES) if self.n_particles is None else self.n_particles
-        m = check_integer("n_particles", m, 2)
+        m = self._count_particles(n, codec.condition)
         group = _group(min(m, n if stream is None else stream.n_blocks), distributed, shards)
         if stream is None:
             targets: Sequence[Target] = self._targets(data, codec, seed, group)
@@ -323,13 +331,13 @@ class SlicedFlow(Parameters):
         """Check the parameters and make the flow to these targets."""
         spec = Spec(
             codec.shape,
-            self._stages(codec.shape),
+            self._stages(codec.shape, codec.condition),
             codec.condition,
             self._engine(group.shards),
             seed,
         )
         knots = check_optional_integer("knots", self.knots, 2)
-        return Flow(spec, targets, self._initial(codec.shape), knots, group)
+        return Flow(spec, targets, self._initial(codec.shape, codec.condition), knots, group)
 
     def _targets(self, data: Tensor, codec: Codec, seed: int, group: Group) -> list[ArrayTarget]:
         """Return the shards of the data, (D, N), that this process has."""
@@ -362,6 +370,23 @@ class SlicedFlow(Parameters):
             for v in group.own
         ]
 
+    def _candidates(self, stream: Stream | None) -> tuple[Candidate, ...]:
+        """Return how x is predicted from numbers y: not at all by the paper's engine.
+
+        Rows of a stream are encoded anew in each step, so that their regression must take no time.
+        """
+        if isinstance(self.engine, Exact):
+            return ()
+        return CANDIDATES if stream is None else LINEAR
+
+    def _count_particles(self, n: int, condition: Condition) -> int:
+        """Return the number of particles for n rows."""
+        most, times = (_MAX_GIVEN_NUMBERS, 5) if condition.n_summary else (_MAX_PARTICLES, 1)
+        default = min(times * n, most)
+        return check_integer(
+            "n_particles", default if self.n_particles is None else self.n_particles, 2
+        )
+
     def _device(self, group: Group) -> torch.device:
         device = check_device(self.device)
         return own_device(device) if group.size > 1 else device
@@ -383,8 +408,10 @@ class SlicedFlow(Parameters):
             )
         return self.engine
 
-    def _initial(self, shape: tuple[int, ...]) -> Start:
+    def _initial(self, shape: tuple[int, ...], condition: Condition) -> Start:
         start = self.start
+        if start is None and condition.n_summary:
+            start = "gaussian"
         if start is None:
             grey = 0.01 if self.observed is None else 1.0
             start = 1.0 if len(shape) == 1 else grey if shape[0] == 1 else "gaussian"
@@ -394,17 +421,18 @@ class SlicedFlow(Parameters):
             return Gaussian()
         return Noise(check_number("start", start, positive=True))
 
-    def _stages(self, shape: tuple[int, ...]) -> tuple[Stage, ...]:
+    def _stages(self, shape: tuple[int, ...], condition: Condition) -> tuple[Stage, ...]:
         """Return the schedule as stages, if they fit the shape of x."""
         schedule = "standard" if self.schedule is None else self.schedule
         is_exact = isinstance(self.engine, Exact)
         if isinstance(schedule, str):
-            stages = by_name(check_preset(schedule, PRESETS), shape)
+            stages = by_name(check_preset(schedule, PRESETS), shape, condition.n_summary > 0)
             return tuple(map(_of_exact, stages)) if is_exact else stages
         if isinstance(schedule, Stage):
             raise TypeError(f"schedule={schedule} is one stage: put it in a list")
         if not isinstance(schedule, Sequence):
-            return (Stage(check_integer("schedule", schedule, 1)),)
+            steps = check_integer("schedule", schedule, 1)
+            return (Stage(steps, step_size=SHRINKING if condition.n_summary else 1.0),)
         if not schedule:
             raise ValueError("schedule is empty: give a number of steps or at least one Stage")
         return tuple(_checked(stage, shape, is_exact) for stage in schedule)

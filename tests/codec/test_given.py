@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from sliceflow import Codec, SlicedFlow, Stage, load
-from sliceflow.codec._conditions import Columns, Label
+from sliceflow.codec._conditions import Label, Summary
 from sliceflow.codec._support import MAX_EDGE_ROWS, Support
 
 RNG = np.random.default_rng(0)
@@ -53,21 +53,21 @@ def test_labels(y):
 
 @pytest.mark.parametrize("y", NUMBERS.values(), ids=NUMBERS)
 def test_numbers(y):
-    assert type(condition(y)) is Columns
+    assert type(condition(y)) is Summary
 
 
 def test_many_whole_numbers_are_numbers_and_one_is_told():
     with pytest.warns(
         UserWarning, match="200 different whole numbers, which are treated as numbers"
     ):
-        assert type(condition(np.arange(200))) is Columns
+        assert type(condition(np.arange(200))) is Summary
 
 
 def test_what_y_is_can_be_said():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert isinstance(condition(np.arange(200), y_type="labels"), Label)
-        assert type(condition(FEW_NUMBERS, y_type="numbers")) is Columns
+        assert type(condition(FEW_NUMBERS, y_type="numbers")) is Summary
         assert condition(np.stack([FEW_NUMBERS] * 2, axis=1), y_type="numbers").l == 2
 
 
@@ -192,7 +192,7 @@ def test_labels_are_found_exactly():
     ids=["integers", "floats"],
 )
 def test_numbers_in_objects_are_numbers(y):
-    assert type(condition(y)) is Columns
+    assert type(condition(y)) is Summary
 
 
 STRINGS = np.array(["a", "b"] * 100)

@@ -227,7 +227,7 @@ def save_numbers(folder, y):
 def test_conditions_have_the_shape_of_y(tmp_path):
     y = np.random.default_rng(1).normal(size=(N, 2))
     model = SlicedFlow(schedule=2, random_state=0).fit(save_numbers(tmp_path, y))
-    assert model.conditions_.shape == (N, 2)
+    assert model.conditions_.shape == (5 * N, 2)
 
 
 def test_numbers_that_are_alike_in_a_batch(tmp_path):

@@ -73,7 +73,7 @@ def test_the_card(tmp_path):
     with ZipFile(path) as file:
         card, picture = file.read("README.md").decode(), file.read("samples.png")
     for said in ("# Noise by class", "a label: 0, 1, 2", "sample(100, y=0)", "| FID | 12.35 |",
-                 "| 3 | 6 | 3 | 2 | False |"):  # fmt: skip
+                 "| 3 | 6 | 3 | 2 | False | 1.0 |"):  # fmt: skip
         assert said in card
     assert Image.open(io.BytesIO(picture)).size[0] > 6
 
@@ -313,12 +313,12 @@ def test_if_numpy_draws_something_else_old_models_are_refused(monkeypatch):
 
 @pytest.mark.parametrize(
     ("changed", "said"),
-    [({"version": 4}, "version 4, newer than 3: use a newer sliceflow"),
-     ({"version": 0}, "version 0, not 3: use the version of sliceflow that wrote it"),
+    [({"version": 5}, "version 5, newer than 4: use a newer sliceflow"),
+     ({"version": 0}, "version 0, not 4: use the version of sliceflow that wrote it"),
      ({"format": "sliceflow checkpoint"}, "a sliceflow checkpoint, not a sliceflow model")],
 )  # fmt: skip
 def test_files_of_other_versions_and_formats(changed, said, tmp_path):
-    config = {"format": "sliceflow model", "version": 3} | changed
+    config = {"format": "sliceflow model", "version": 4} | changed
     write(tmp_path / "other.zip", [("config.json", as_json(config))])
     with pytest.raises(FileError, match=said):
         load(tmp_path / "other.zip")

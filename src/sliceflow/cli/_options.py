@@ -71,7 +71,8 @@ class Fit:
         Whether --y holds labels or numbers. By default words are labels, and so are whole numbers
         with at most 100 different values that each occur at least twice on average.
     amplifier
-        Weight of --y. By default 10 for labels and 1 for numbers.
+        The paper's weight of --y, ξ. By default 10 for labels. Numbers of a table are used by a
+        regression instead, unless this is given.
     device
         Device to run on, such as cuda.
     random_state

@@ -34,8 +34,17 @@ from sliceflow.codec._checks import (
     column_names,
     numbered_names,
 )
-from sliceflow.codec._conditions import Columns, Condition, Label, Observed, Unconditional
+from sliceflow.codec._conditions import (
+    Columns,
+    Condition,
+    Label,
+    Observed,
+    Summary,
+    Unconditional,
+)
 from sliceflow.codec._kinds import Kind
+from sliceflow.codec._regression import CANDIDATES, Candidate
+from sliceflow.codec._residuals import Residuals
 from sliceflow.codec._scaling import Scaling
 from sliceflow.codec._support import Support
 from sliceflow.core._devices import cpu_by_default
@@ -66,6 +75,8 @@ class Codec:
         The labels that y may have, if it is labels.
     names
         The names of the columns of x, then of y; empty if they have none.
+    residuals
+        The regression of x on y, if particles are its residuals.
     """
 
     x: Kind
@@ -75,6 +86,7 @@ class Codec:
     support: Support
     classes: np.ndarray | None = None
     names: tuple[str, ...] = ()
+    residuals: Residuals | None = None
 
     @classmethod
     @cpu_by_default()
@@ -86,25 +98,29 @@ class Codec:
         y_type: str | None = None,
         amplifier: float | None = None,
         observed: Any = None,
+        candidates: tuple[Candidate, ...] = CANDIDATES,
     ) -> Self:
-        """Return the codec of these data; `SlicedFlow` describes the parameters."""
-        codec, _ = cls._fit(x, y, y_type, amplifier, observed)
+        """Return the codec of these data; `fit_encode` describes the parameters."""
+        codec, _ = cls.fit_encode(x, y, y_type, amplifier, observed, candidates)
         return codec
 
     @classmethod
     @cpu_by_default()
     def fit_encode(
-        cls, x: Any, y: Any, y_type: str | None, amplifier: float | None, observed: Any
+        cls,
+        x: Any,
+        y: Any,
+        y_type: str | None,
+        amplifier: float | None,
+        observed: Any,
+        candidates: tuple[Candidate, ...],
     ) -> tuple[Self, Tensor]:
-        """Return the codec of these data, and them as particles: `fit` and `encode` in one pass."""
-        codec, z = cls._fit(x, y, y_type, amplifier, observed)
-        return codec, codec.scaling.forward(z)
+        """Return the codec of these data, and them as particles: `fit` and `encode` in one pass.
 
-    @classmethod
-    def _fit(
-        cls, x: Any, y: Any, y_type: str | None, amplifier: float | None, observed: Any
-    ) -> tuple[Self, Tensor]:
-        """Return the codec of these data, and them as particles in their own units, clipped."""
+        A table given numbers is encoded as residuals of a regression by these candidates. Without
+        candidates or with an amplifier, it is encoded as in the paper. `SlicedFlow` describes the
+        other parameters.
+        """
         rows, kind = check_training_rows(x), Kind.of(x)
         condition, given, classes = _choose_condition(
             kind.shape, len(rows), y, y_type, amplifier, observed
@@ -113,9 +129,14 @@ class Codec:
         support = Support.of(z, condition.numbers(kind.shape))
         z = support.clip(z)
         scaling = Scaling.of(z, *_scaled(kind, condition))
-        names = _names(x, y, math.prod(kind.shape))
+        z, d = scaling.forward(z), math.prod(kind.shape)
+        residuals = None
+        if _is_regressed(kind, condition, amplifier) and candidates:
+            residuals, z = Residuals.fit(z, d, candidates)
+            condition = Summary(condition.l, d, residuals.n_summary)
         y_kind = None if y is None else Kind.of(y)
-        return cls(kind, y_kind, condition, scaling, support, classes, names), z
+        names = _names(x, y, d)
+        return cls(kind, y_kind, condition, scaling, support, classes, names, residuals), z
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -145,15 +166,23 @@ class Codec:
     def encode(self, x: Any, y: Any = None) -> Tensor:
         """Return rows x and their labels or columns y as particles (D, n), in float32."""
         rows = self._checked(x)
-        z = self.condition.join(rows.flatten(1).T, self._joinable(y, len(rows)))
-        return self.scaling.forward(self.support.clip(z))
+        return self._encoded(self.condition.join(rows.flatten(1).T, self._joinable(y, len(rows))))
+
+    def _encoded(self, z: Tensor) -> Tensor:
+        """Return joined particles, in the units of the data, as the flow sees them, in float32."""
+        z = self.scaling.forward(self.support.clip(z))
+        return z if self.residuals is None else self.residuals.forward(z)
+
+    def _decoded(self, z: Tensor) -> Tensor:
+        """Return particles of the flow as joined particles, in the units of the data."""
+        return self.scaling.inverse(z if self.residuals is None else self.residuals.inverse(z))
 
     def decode(self, z: Tensor, given: Tensor | None = None) -> Any:
         """Return x of particles (D, n), in the units and as the kind of array of the data.
 
         Observed coordinates come back exactly as they were ``given``.
         """
-        x, _ = self.condition.split(self.scaling.inverse(z))
+        x, _ = self.condition.split(self._decoded(z))
         mask = self.condition.mask
         if given is not None and mask is not None:
             x[mask] = given[mask]
@@ -162,7 +191,7 @@ class Codec:
 
     def decode_y(self, z: Tensor) -> Any:
         """Return the labels or columns of particles (D, n); None if they have none."""
-        _, y = self.condition.split(self.scaling.inverse(z))
+        _, y = self.condition.split(self._decoded(z))
         if y is None or self.y is None:
             return None
         if self.classes is None:
@@ -197,7 +226,7 @@ class Codec:
             z = self.condition.join(x, given)
         else:
             z = given
-        return self.scaling.forward(self.support.clip(z))
+        return self._encoded(z)
 
     def _checked(self, x: Any) -> Tensor:
         """Return rows of x on the CPU, if they are of the shape and kind of the data."""
@@ -252,6 +281,12 @@ def _choose_condition(
         return Columns(len(columns), _amplifier(amplifier, NUMBER_AMPLIFIER)), columns, None
     classes, codes = check_labels(y, n)
     return Label(len(classes), _amplifier(amplifier, LABEL_AMPLIFIER)), codes, classes
+
+
+def _is_regressed(kind: Kind, condition: Condition, amplifier: float | None) -> bool:
+    """Return whether x, of this kind, is a table given numbers, with no amplifier."""
+    is_numbers = condition.n_columns > 0 and condition.n_groups == 1
+    return is_numbers and len(kind.shape) == 1 and amplifier is None
 
 
 def _amplifier(given: float | None, default: float) -> float:

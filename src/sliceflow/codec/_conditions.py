@@ -40,6 +40,8 @@ class Condition(ABC):
     """The number of columns of y."""
     free: Index = slice(None)
     """The coordinates of a joined particle that the flow moves."""
+    n_summary: int = 0
+    """The number of coordinates of a summary of y, if directions see it instead of y."""
 
     def __repr__(self) -> str:
         observed = "" if self.mask is None else f"{int(self.mask.sum())} observed"
@@ -116,6 +118,18 @@ class Columns(Condition):
         """Return the coordinates below x."""
         d = math.prod(shape)
         return torch.arange(d, d + self.l)
+
+
+class Summary(Columns):
+    """Given the values of ``l`` continuous columns, of which directions see only a summary.
+
+    A codec adds the summary and what it needs for decoding (`codec._residuals`) between x and y.
+    """
+
+    def __init__(self, l: int, d: int, n_summary: int) -> None:
+        super().__init__(l, 1.0)
+        self.n_summary = n_summary
+        self.free = slice(d)
 
 
 class Label(Condition):

@@ -41,6 +41,7 @@ class Draw(IntEnum):
     COMPARED = 12
     ROTATION = 13
     PROBE = 14
+    CENTRES = 15
 
 
 class Random:

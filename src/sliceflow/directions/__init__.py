@@ -1,5 +1,6 @@
 """Directions as linear operators: `project` and its adjoint `lift`."""
 
+from sliceflow.directions._joint import Joint
 from sliceflow.directions._local import Local
 from sliceflow.directions._operator import (
     BLOCK_DIRECTIONS,
@@ -27,6 +28,7 @@ __all__ = [
     "Basis",
     "Block",
     "Directions",
+    "Joint",
     "Local",
     "Operator",
     "Projection",

@@ -198,7 +198,7 @@ class Checkpoints:
     def _record(self, archive: Archive, state: State) -> Record:
         spec, steps = self._flow.spec, self._flow.steps_done(state)
         begun = spec.schedule[: state.stage + (state.step > 0)]
-        return read_record(archive, begun, spec.engine, spec.shape, steps)
+        return read_record(archive, spec, begun, steps)
 
     def _files(self, step: int) -> Iterator[Path]:
         """Yield the files that have shards of this process."""

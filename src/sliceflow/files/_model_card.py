@@ -43,7 +43,7 @@ def _text(
         _table("measured | value", [f"{name} | {value:.4g}" for name, value in metrics.items()]),
         f"Recorded with {spec.engine} and seed {spec.seed}, in these stages:",
         _table(
-            "steps | resolution | patch | band | shared maps",
+            "steps | resolution | patch | band | shared maps | step size",
             [" | ".join(map(str, astuple(stage))) for stage in spec.schedule],
         ),
     ]

@@ -22,9 +22,11 @@ from sliceflow.codec._conditions import (
     Condition,
     Label,
     Observed,
+    Summary,
     Unconditional,
 )
 from sliceflow.codec._kinds import Kind
+from sliceflow.codec._residuals import Residuals
 from sliceflow.codec._scaling import Scaling
 from sliceflow.codec._support import Support
 from sliceflow.core._random import NumPyRandom, Random
@@ -47,14 +49,15 @@ from sliceflow.files._archive import (
     opened,
     write,
 )
-from sliceflow.flow._engines import Engine, Exact, Fast
+from sliceflow.files._residuals import read_residuals, residual_part
+from sliceflow.flow._engines import Exact, Fast
 from sliceflow.flow._spec import Spec
 from sliceflow.flow._starts import GaussianSampler, NoiseSampler, Sampler
 from sliceflow.flow._state import Record
 from sliceflow.flow.schedules import Stage
 from sliceflow.transport import PackedMap
 
-FORMAT, VERSION = "sliceflow model", 3
+FORMAT, VERSION = "sliceflow model", 4
 
 
 def _from_version_1(config: Config) -> Config:
@@ -84,7 +87,15 @@ def _from_version_2(config: Config) -> Config:
     return kept | {"version": 3, "engine": engine, "x": x, "y": y}
 
 
-MIGRATIONS: Migrations = {1: _from_version_1, 2: _from_version_2}
+def _from_version_3(config: Config) -> Config:
+    """Convert version 3: all steps had the size of the engine, and there was no regression."""
+    stages = [stage | {"step_size": 1.0} for stage in config["schedule"]]
+    condition = config["condition"] | {"n_summary": 0}
+    added = {"version": 4, "schedule": stages, "condition": condition, "candidates": []}
+    return config | added
+
+
+MIGRATIONS: Migrations = {1: _from_version_1, 2: _from_version_2, 3: _from_version_3}
 """For each version, the function that converts its config to the next version."""
 
 LIBRARIES = ("sliceflow", "numpy", "torch")
@@ -117,7 +128,7 @@ def read_model(path: Path) -> Parts:
     with opened(path, FORMAT, VERSION, MIGRATIONS) as archive:
         spec = _spec(archive)
         steps = spec.steps_before(len(spec.schedule))
-        record = read_record(archive, spec.schedule, spec.engine, spec.shape, steps)
+        record = read_record(archive, spec, spec.schedule, steps)
         parts = spec, _codec(archive, spec), _start(archive, spec), record
         archive.check_all_is_read()
         return parts
@@ -142,6 +153,8 @@ def _parts(spec: Spec, codec: Codec, start: Sampler, record: Record) -> Iterator
         yield "start.safetensors", as_tensors(means=start.means, factors=start.factors)
     if mask is not None:
         yield "observed.safetensors", as_tensors(mask=mask)
+    if codec.residuals is not None:
+        yield residual_part(codec.residuals)
     yield from record_parts(record, spec.schedule)
 
 
@@ -151,7 +164,12 @@ def _spec_config(spec: Spec) -> Config:
     condition = spec.condition
     return {
         "shape": spec.shape,
-        "condition": _named(condition, l=condition.l, amplifier=condition.amplifier),
+        "condition": _named(
+            condition,
+            l=condition.l,
+            amplifier=condition.amplifier,
+            n_summary=condition.n_summary,
+        ),
         "schedule": [asdict(stage) for stage in spec.schedule],
         "engine": _named(spec.engine, **asdict(spec.engine)),
         "seed": spec.seed,
@@ -167,6 +185,7 @@ def _codec_config(codec: Codec) -> Config:
         "classes": None if classes is None else [classes.dtype.str, classes.tolist()],
         "names": codec.names or None,
         "has_support": len(codec.support.given) > 0,
+        "candidates": [] if codec.residuals is None else codec.residuals.regression.candidates,
     }
 
 
@@ -191,17 +210,12 @@ def record_parts(record: Record, schedule: tuple[Stage, ...]) -> Iterator[tuple[
         yield _stage_name(number), as_tensors(**tensors, **({} if axes is None else {"axes": axes}))
 
 
-def read_record(
-    archive: Archive,
-    schedule: tuple[Stage, ...],
-    engine: Engine,
-    shape: tuple[int, ...],
-    steps: int,
-) -> Record:
-    """Read the record of these stages; the last one may be unfinished."""
+def read_record(archive: Archive, spec: Spec, schedule: tuple[Stage, ...], steps: int) -> Record:
+    """Read the record of these first stages; the last one may be unfinished."""
     record = Record()
     for number, stage in enumerate(schedule):
-        (h, p), done = engine.count_maps(stage, shape), min(stage.steps, steps - len(record.maps))
+        h, p = spec.engine.count_maps(stage, spec.shape, spec.condition)
+        done = min(stage.steps, steps - len(record.maps))
         sizes: Sizes = {name: (done, 2, h, None if name == "knots" else 1) for name in MAPS}
         tensors = archive.tensors(_stage_name(number), sizes | ({"axes": (p, p)} if p else {}))
         _check_maps(**tensors)
@@ -252,7 +266,17 @@ def _codec(archive: Archive, spec: Spec) -> Codec:
         _support(archive, spec),
         _classes(config["classes"], spec.condition),
         _names(config.get("names"), spec),
+        _residuals(archive, spec),
     )
+
+
+def _residuals(archive: Archive, spec: Spec) -> Residuals | None:
+    candidates, n_summary = archive.config["candidates"], spec.condition.n_summary
+    if not isinstance(candidates, list) or bool(candidates) != bool(n_summary):
+        raise FileError("it has a summary of y without a regression, or the reverse")
+    if not n_summary:
+        return None
+    return read_residuals(archive, spec.condition, math.prod(spec.shape))
 
 
 def _kind(config: Config, shape: tuple[int, ...]) -> Kind:
@@ -271,14 +295,17 @@ def _y_kind(config: Config | None, condition: Condition) -> Kind | None:
 
 def _condition(archive: Archive, config: dict[str, Any], shape: tuple[int, ...]) -> Condition:
     kinds = {"Columns": Columns, "Label": Label}
-    least = {"Columns": 1, "Label": 2}.get(config["name"], 0)
+    least = {"Columns": 1, "Summary": 1, "Label": 2}.get(config["name"], 0)
     l = check_integer("l", config["l"], least)
     amplifier = check_number("amplifier", config["amplifier"], positive=False)
+    n_summary = check_integer("n_summary", config["n_summary"], 0)
     if config["name"] == "Observed":
         tensors = archive.tensors("observed.safetensors", {"mask": (math.prod(shape),)})
         return Observed(check_mask(tensors["mask"].reshape(shape), shape))
     if config["name"] == "Unconditional":
         return Unconditional()
+    if config["name"] == "Summary":
+        return Summary(l, math.prod(shape), n_summary)
     return kinds[config["name"]](l, amplifier)
 
 
@@ -288,8 +315,8 @@ def _engine(config: dict[str, Any]) -> Fast | Exact:
 
 
 def _stage(row: dict[str, Any], shape: tuple[int, ...]) -> Stage:
-    band = row["band"]
-    stage = Stage(**row | {"band": tuple(band) if isinstance(band, list) else band})
+    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+    stage = Stage(**settings)
     check_resolution(stage.resolution, shape)
     return stage
 

@@ -22,6 +22,7 @@ from sliceflow.directions import (
     Bands,
     Basis,
     Directions,
+    Joint,
     Local,
     Rotation,
     Sphere,
@@ -43,6 +44,9 @@ from sliceflow.transport import (
 
 MAX_STEP_SIZE = 1e9
 """Maximum η. The default is at most d, and no x has that many coordinates."""
+
+GROUPS = (1, 256)
+"""Maximum numbers of columns that are rotated together with their part of a summary of y."""
 
 AXES_ROWS = 1000
 """Number of data rows from which the spectral axes of a stage are estimated."""
@@ -93,7 +97,9 @@ class Engine(Protocol):
     def weight(self, stage: Stage, shape: tuple[int, ...]) -> float:
         """Return w, by which the displacement along each direction is multiplied."""
 
-    def count_maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
+    def count_maps(
+        self, stage: Stage, shape: tuple[int, ...], condition: Condition
+    ) -> tuple[int, int | None]:
         """Return the number of maps of a step, and P if the stage has axes (P, P)."""
 
 
@@ -168,7 +174,9 @@ class Exact:
         default = default_step_size(math.prod(_at_level(stage, shape)), self.n_directions)
         return (default if self.step_size is None else self.step_size) / self.n_directions
 
-    def count_maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, None]:
+    def count_maps(
+        self, stage: Stage, shape: tuple[int, ...], condition: Condition
+    ) -> tuple[int, None]:
         """Return H: there are no axes."""
         return self.n_directions, None
 
@@ -228,9 +236,15 @@ class Fast:
 
     def directions(
         self, stage: Stage, shape: tuple[int, ...], condition: Condition, axes: Tensor | None
-    ) -> Tiles:
-        """Return tiles with the stage's basis; if the patch is the whole level, one tile."""
+    ) -> Directions:
+        """Return tiles with the stage's basis; if the patch is the whole level, one tile.
+
+        If directions see a summary of y, they are of x and of the summary together.
+        """
         at_level, patch, p = _tile(stage, shape)
+        if condition.n_summary:
+            sizes = GROUPS if patch is None else (patch,)
+            return Joint(p, condition.n_summary, p + condition.l, sizes)
         amplifier = condition.amplifier
         if stage.resolution is None and condition.l:  # the length of θ_y if θ were uniform
             amplifier *= (condition.l / p) ** 0.5
@@ -245,8 +259,12 @@ class Fast:
         assert axes is not None
         return Bands(axes, band)
 
-    def count_maps(self, stage: Stage, shape: tuple[int, ...]) -> tuple[int, int | None]:
+    def count_maps(
+        self, stage: Stage, shape: tuple[int, ...], condition: Condition
+    ) -> tuple[int, int | None]:
         """Return the number of maps of a step, and P if the stage has axes (P, P)."""
+        if condition.n_summary:
+            return math.prod(shape) + condition.n_summary, None
         at_level, patch, p = _tile(stage, shape)
         sides = tile_sides(at_level, patch) if patch else at_level[-2:]
         tiles = math.prod(n // s for n, s in zip(at_level[-2:], sides, strict=True))

@@ -66,7 +66,7 @@ class StageContext:
     directions
         The distribution from which each step draws its directions.
     weight
-        The weight w.
+        The weight w of a step of full size.
     stays
         Whether particles stay in the coordinates of the level from step to step. They do not if the
         level is not orthonormal, or if a step adds noise or masks pixels.
@@ -132,12 +132,13 @@ class BaseFlow(ABC):
         us = state.coordinates or self.group.each(context.level.enter, state.shards)
         A = self.directions(context, state, like=us[0])
         T = context.make_maps(state, us)
+        w = context.weight * self.spec.schedule[state.stage].size_of(state.step)
         if context.stays and A.is_disjoint:  # no block reads what another moves
-            maps = self.add_moves(A, T, us, context.weight, onto=us)
+            maps = self.add_moves(A, T, us, w, onto=us)
         else:
             moves = [torch.zeros_like(u) for u in us]
-            maps = self.add_moves(A, T, us, context.weight, onto=moves)
-            self._move(context, state, moves, eta=context.weight * len(A))
+            maps = self.add_moves(A, T, us, w, onto=moves)
+            self._move(context, state, moves, eta=w * len(A))
         if state.record is not None and maps is not None:
             state.record.add(maps, self.spec.schedule[state.stage].steps - state.step)
         state.step += 1

@@ -3,7 +3,12 @@
 import math
 from dataclasses import dataclass, replace
 
-from sliceflow.core._validation import check_flag, check_integer, check_optional_integer
+from sliceflow.core._validation import (
+    check_flag,
+    check_integer,
+    check_number,
+    check_optional_integer,
+)
 from sliceflow.directions._pyramid import level_shape
 
 __all__ = ["PRESETS", "Preset", "Stage", "by_name", "paper", "pyramid", "scaled"]
@@ -31,6 +36,9 @@ class Stage:
         are random. If several numbers are given, each step draws one of them.
     shared
         For the fast engine: all patches share one map for each direction.
+    step_size
+        The part of the engine's step size that each step takes. If two numbers are given, they are
+        those of the first and of the last step, and steps shrink by equal factors in between.
     """
 
     steps: int
@@ -38,9 +46,14 @@ class Stage:
     patch: int | None = None
     band: Band | tuple[Band, ...] = None
     shared: bool = False
+    step_size: float | tuple[float, float] = 1.0
 
     def __post_init__(self) -> None:
         check_integer("steps", self.steps, 1)
+        if isinstance(self.step_size, tuple) and len(self.step_size) != 2:
+            raise ValueError(f"step_size={self.step_size}: give one number, or the first and last")
+        for size in self._sizes:
+            check_number("step_size", size, positive=True, maximum=1)
         check_optional_integer("resolution", self.resolution, 1)
         check_optional_integer("patch", self.patch, 1)
         for band in self.band if isinstance(self.band, tuple) else (self.band,):
@@ -48,6 +61,16 @@ class Stage:
         check_flag("shared", self.shared)
         if None not in (self.patch, self.band) and self.resolution is None:
             raise ValueError(f"{self} has a band but no level: give its resolution too")
+
+    @property
+    def _sizes(self) -> tuple[float, float]:
+        size = self.step_size
+        return size if isinstance(size, tuple) else (size, size)
+
+    def size_of(self, step: int) -> float:
+        """Return the part of the engine's step size that a step takes."""
+        first, last = self._sizes
+        return first * math.pow(last / first, step / max(1, self.steps - 1))
 
 
 @dataclass(frozen=True)
@@ -80,7 +103,12 @@ COLOUR = {
     "best": Preset(whole=1000, coarse=500, fine=30),
 }
 TABLE = {"quick": 40, "standard": 100, "best": 400}
-"""Presets of the fast engine: for grey images, colour images, and the steps for tables."""
+GIVEN_NUMBERS = {"quick": 200, "standard": 1000, "best": 3000}
+"""Presets of the fast engine: for grey images, colour images, and the steps for tables: of
+themselves, and given numbers."""
+
+SHRINKING = (0.5, 0.05)
+"""Step sizes for tables given numbers: the noise of each map adds up, unless steps shrink."""
 
 PRESETS = tuple(GREY)
 
@@ -94,10 +122,12 @@ COARSE_PATCHES, FINE_PATCHES, LAST_PATCHES = (7, 5, 3), (5, 3), (5, 4, 3, 2)
 """Sides of patches, from large to small: each fixes what the one before left at its borders."""
 
 
-def by_name(preset: str, shape: tuple[int, ...]) -> tuple[Stage, ...]:
+def by_name(preset: str, shape: tuple[int, ...], given_numbers: bool = False) -> tuple[Stage, ...]:
     """Return the schedule of a preset for a table (d,) or for images (C, h, w)."""
     if len(shape) == 3:
         return pyramid(shape, preset)
+    if given_numbers:
+        return (Stage(GIVEN_NUMBERS[preset], step_size=SHRINKING),)
     return (Stage(TABLE[preset], patch=PATCH_COLUMNS if shape[0] > MAX_BASIS_COLUMNS else None),)
 
 

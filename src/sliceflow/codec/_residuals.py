@@ -1,0 +1,186 @@
+"""Columns x given numbers y, as what a regression leaves over.
+
+    x = μ(y) + σ(y) u
+
+The flow moves only u, given a summary of y. The summary has the mean μ(y), and what y says of the
+products of residuals, such as how two columns are correlated. It is short, however many columns y
+has: the flow need not find out which of them matter (compare Fearnhead & Prangle 2012).
+
+A particle is (u, the summary, log σ², y). Directions see only u and the summary; the rest is there
+for decoding.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from sliceflow.codec._regression import CANDIDATES, Candidate, Regression, Regressor
+from sliceflow.codec._scores import NormalScores
+from sliceflow.core._random import Draw, Random
+from sliceflow.core._threads import single_threaded
+
+MAX_ROWS = 20_000
+"""Maximum number of rows to which regressions are fitted."""
+
+MAX_AXES, MAX_PRODUCTS = 10, 10
+"""Products are those of at most this many principal axes, and at most this many are predicted."""
+
+MIN_PREDICTED = 0.02
+"""Minimum share of the variance of a product that y must predict."""
+
+MAX_PRODUCT = 4.0
+"""Products of residuals are clipped to this many standard deviations."""
+
+TINY = 1e-12
+"""Minimum variance or deviation, for an x that y determines."""
+
+MIN_SPREAD = 0.1
+"""Minimum standard deviation by which the summary is divided.
+
+A prediction from one row less leans away from that row. Without a limit, a summary that says
+nothing of x would be divided by this tiny lean, and show x itself.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Converts particles (x, y) to (u, summary, log σ², y), and back.
+
+    Parameters
+    ----------
+    scores
+        The normal scores of x, in which it is predicted.
+    regression
+        Predicts μ and log σ² of each column of x, and the products of residuals.
+    limits
+        The lowest and the highest prediction for a row of the data, (2, T).
+    scale
+        The standard deviation of each column of residuals, and of the summary.
+    shift
+        The mean of each coordinate of the summary.
+    """
+
+    scores: NormalScores
+    regression: Regression
+    limits: Tensor
+    scale: Tensor
+    shift: Tensor
+
+    @property
+    def d(self) -> int:
+        """The number of columns of x."""
+        return len(self.scores.values)
+
+    @property
+    def n_summary(self) -> int:
+        """The number of coordinates of the summary."""
+        return len(self.shift)
+
+    @classmethod
+    def fit(
+        cls, z: Tensor, d: int, candidates: tuple[Candidate, ...] = CANDIDATES
+    ) -> tuple[Self, Tensor]:
+        """Return the regression of x on y of particles (d + l, n), and them as residuals.
+
+        Residuals of rows that were fitted are those of a fit without them.
+        """
+        order = torch.from_numpy(Random(0, Draw.CENTRES).permutation(z.shape[1]))
+        fitted, others = order[:MAX_ROWS], order[MAX_ROWS:]
+        x, y = z[:d].double(), z[d:].double().T
+        scores = NormalScores.of(x)
+        x = scores.forward(x)
+        regression, without = _regress(x[:, fitted].T, y[fitted], candidates)
+        predicted = without.new_empty(len(y), without.shape[1])
+        predicted[fitted] = without
+        if len(others):
+            predicted[others] = regression(y[others])
+        limits = torch.stack(without.aminmax(dim=0))
+        residuals = single_threaded(
+            lambda: cls._standardised(scores, regression, limits, x, predicted.T)
+        )
+        return residuals, residuals._joined(x, predicted.T, z[d:])
+
+    @classmethod
+    def _standardised(
+        cls, scores: NormalScores, regression: Regression, limits: Tensor, x: Tensor, p: Tensor
+    ) -> Self:
+        """Return residuals with the units of these scores x, (d, n), and predictions, (T, n)."""
+        d = len(x)
+        mean, log_variance, products = p[:d], p[d : 2 * d], p[2 * d :]
+        summary = torch.cat([mean, products])
+        spread = ((x - mean) * (-log_variance / 2).exp()).std(dim=1).clamp(min=TINY)
+        scale = torch.cat([spread, summary.std(dim=1).clamp(min=MIN_SPREAD)])
+        return cls(scores, regression, limits, scale[:, None], summary.mean(dim=1, keepdim=True))
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Return particles (x, y), (d + l, n), as (u, summary, log σ², y), in float32."""
+        y = z[self.d :].cpu().double()
+        predicted = self.regression(y.T).clamp(*self.limits)
+        return self._joined(self.scores.forward(z[: self.d].cpu()), predicted.T, z[self.d :].cpu())
+
+    def _joined(self, x: Tensor, predicted: Tensor, y: Tensor) -> Tensor:
+        d = self.d
+        mean, log_variance, products = predicted[:d], predicted[d : 2 * d], predicted[2 * d :]
+        u = (x - mean) * (-log_variance / 2).exp()
+        summary = torch.cat([mean, products]) - self.shift
+        standardised = torch.cat([u, summary]) / self.scale
+        return torch.cat([standardised, log_variance, y]).float()
+
+    def inverse(self, z: Tensor) -> Tensor:
+        """Return particles (u, summary, log σ², y) as (x, y), in float64."""
+        d, z = self.d, z.cpu().double()
+        sizes = [d + self.n_summary, d, len(z) - 2 * d - self.n_summary]
+        seen, log_variance, y = torch.split(z, sizes)
+        seen = seen * self.scale
+        mean = seen[d : 2 * d] + self.shift[:d]
+        return torch.cat([self.scores.inverse(mean + (log_variance / 2).exp() * seen[:d]), y])
+
+
+def _regress(x: Tensor, y: Tensor, candidates: tuple[Candidate, ...]) -> tuple[Regression, Tensor]:
+    """Return the regression of μ, log σ² and products of scores x, (n, d), on y, (n, l).
+
+    Also returns the predictions for each row by a fit without it.
+    """
+    regressor = Regressor(y, candidates, Random(0, Draw.CENTRES))
+    means, mean = regressor.fit(x)
+    variances, log_variance = regressor.fit(single_threaded(lambda: _log_squares(x - mean)))
+    u = (x - mean) * (-log_variance / 2).exp()
+    products = single_threaded(lambda: _products(u))
+    regression, product = regressor.fit(products)
+    best = single_threaded(lambda: _best_predicted(products, product))
+    joined = Regression.joined([means, variances, regression @ best])
+    return joined, torch.cat([mean, log_variance, product @ best], dim=1)
+
+
+def _log_squares(residuals: Tensor) -> Tensor:
+    """Return the logarithms of squared residuals, (n, d), none of which is too small."""
+    floor = (1e-3 * residuals.var(dim=0)).clamp(min=TINY)
+    return (residuals.square() + floor).log()
+
+
+def _products(u: Tensor) -> Tensor:
+    """Return the products of residuals, (n, d), along their principal axes, standardised."""
+    along = u @ torch.linalg.eigh(_covariance(u)).eigenvectors[:, -MAX_AXES:]
+    i, j = torch.triu_indices(along.shape[1], along.shape[1])
+    products = along[:, i] * along[:, j]
+    products = (products - products.mean(dim=0)) / products.std(dim=0).clamp(min=TINY)
+    clipped: Tensor = products.clamp(-MAX_PRODUCT, MAX_PRODUCT)
+    return clipped
+
+
+def _best_predicted(targets: Tensor, predicted: Tensor) -> Tensor:
+    """Return combinations of targets, (T, K), of variance 1, most of which is predicted."""
+    total = _covariance(targets) + 1e-3 * torch.eye(targets.shape[1])
+    whitening = torch.linalg.inv(torch.linalg.cholesky(total))
+    explained = whitening @ _covariance(predicted) @ whitening.T
+    shares, combinations = torch.linalg.eigh(explained)
+    kept = (shares > MIN_PREDICTED).nonzero().squeeze(1)[-MAX_PRODUCTS:]
+    best: Tensor = whitening.T @ combinations[:, kept]
+    return best
+
+
+def _covariance(rows: Tensor) -> Tensor:
+    """Return the covariance of rows (n, d), with shape (d, d) also if d is 1."""
+    return rows.T.cov().reshape(rows.shape[1], rows.shape[1])
