@@ -98,10 +98,9 @@ class Codec:
         y_type: str | None = None,
         amplifier: float | None = None,
         observed: Any = None,
-        candidates: tuple[Candidate, ...] = CANDIDATES,
     ) -> Self:
-        """Return the codec of these data; `fit_encode` describes the parameters."""
-        codec, _ = cls.fit_encode(x, y, y_type, amplifier, observed, candidates)
+        """Return the codec of these data; `SlicedFlow` describes the parameters."""
+        codec, _ = cls.fit_encode(x, y, y_type, amplifier, observed, CANDIDATES)
         return codec
 
     @classmethod

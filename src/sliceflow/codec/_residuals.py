@@ -107,12 +107,10 @@ class Residuals:
         cls, scores: NormalScores, regression: Regression, limits: Tensor, x: Tensor, p: Tensor
     ) -> Self:
         """Return residuals with the units of these scores x, (d, n), and predictions, (T, n)."""
-        d = len(x)
-        mean, log_variance, products = p[:d], p[d : 2 * d], p[2 * d :]
-        summary = torch.cat([mean, products])
-        spread = ((x - mean) * (-log_variance / 2).exp()).std(dim=1).clamp(min=TINY)
-        scale = torch.cat([spread, summary.std(dim=1).clamp(min=MIN_SPREAD)])
-        return cls(scores, regression, limits, scale[:, None], summary.mean(dim=1, keepdim=True))
+        d, seen = len(x), _seen(x, p)
+        spread, summary = seen.std(dim=1, keepdim=True), seen[d:]
+        scale = torch.cat([spread[:d].clamp(min=TINY), spread[d:].clamp(min=MIN_SPREAD)])
+        return cls(scores, regression, limits, scale, summary.mean(dim=1, keepdim=True))
 
     def forward(self, z: Tensor) -> Tensor:
         """Return particles (x, y), (d + l, n), as (u, summary, log σ², y), in float32."""
@@ -121,12 +119,9 @@ class Residuals:
         return self._joined(self.scores.forward(z[: self.d].cpu()), predicted.T, z[self.d :].cpu())
 
     def _joined(self, x: Tensor, predicted: Tensor, y: Tensor) -> Tensor:
-        d = self.d
-        mean, log_variance, products = predicted[:d], predicted[d : 2 * d], predicted[2 * d :]
-        u = (x - mean) * (-log_variance / 2).exp()
-        summary = torch.cat([mean, products]) - self.shift
-        standardised = torch.cat([u, summary]) / self.scale
-        return torch.cat([standardised, log_variance, y]).float()
+        d, seen = self.d, _seen(x, predicted)
+        seen[d:] -= self.shift
+        return torch.cat([seen / self.scale, predicted[d : 2 * d], y]).float()
 
     def inverse(self, z: Tensor) -> Tensor:
         """Return particles (u, summary, log σ², y) as (x, y), in float64."""
@@ -136,6 +131,13 @@ class Residuals:
         seen = seen * self.scale
         mean = seen[d : 2 * d] + self.shift[:d]
         return torch.cat([self.scores.inverse(mean + (log_variance / 2).exp() * seen[:d]), y])
+
+
+def _seen(x: Tensor, predicted: Tensor) -> Tensor:
+    """Return u and the summary, for scores x, (d, n), and predictions, (T, n); not standardised."""
+    d = len(x)
+    mean, log_variance, products = predicted[:d], predicted[d : 2 * d], predicted[2 * d :]
+    return torch.cat([(x - mean) * (-log_variance / 2).exp(), mean, products])
 
 
 def _regress(x: Tensor, y: Tensor, candidates: tuple[Candidate, ...]) -> tuple[Regression, Tensor]:
