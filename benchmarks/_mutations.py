@@ -190,6 +190,8 @@ def _settings(config: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
 
 def _range(dtype: np.dtype) -> tuple[float, float]:
     """Return the least and the largest number of a type."""
+    if dtype.kind == "b":
+        return 0, 1
     limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
     return limits.min, limits.max
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -22,6 +23,7 @@ from sliceflow.cli import COMMANDS, main
 from sliceflow.cli._samples import folder_name, save_samples
 from sliceflow.data._tables import load_csv
 from sliceflow.files._archive import write
+from sliceflow.flow.schedules import SHRINKING
 from sliceflow.reproduce._speed import speeds
 from sliceflow.runs._forecast import COPIES, Forecast
 from sliceflow.runs._report import write_report
@@ -355,6 +357,15 @@ def sliceflow(*arguments, **options):
 def test_what_a_start_needs_is_free_for_what_is_recorded():
     for recorded, memory in ((1, 200), (50, 430 + COPIES * 500)):  # 3 of 10 steps were tried
         assert Forecast(0, 0, 3, (1.0,), (recorded,), 200, 80).memory((Stage(10),)) == memory
+
+
+@pytest.mark.parametrize(("effort", "steps"), [("1", 200), ("0.05", 10)])
+def test_presets_know_what_is_given(place, effort, steps, capsys):
+    given = ("--y", "v", "--columns", "u", "--schedule", "quick")
+    main(["fit", "table.csv", *given, "--effort", effort, "--dry-run", "--json"])
+    assert json.loads(capsys.readouterr().out)["stages"] == [
+        asdict(Stage(steps, step_size=SHRINKING)) | {"step_size": list(SHRINKING)}
+    ]
 
 
 def test_minutes_become_an_effort(place):

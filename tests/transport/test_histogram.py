@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.distributed import ReduceOp
 
-from sliceflow.transport import CELLS, HistogramMap, SortedMap, Values, _histogram
+from sliceflow.transport import (
+    CELLS,
+    HistogramMap,
+    HistogramTransport,
+    SortedMap,
+    Values,
+    _histogram,
+)
 from sliceflow.transport._histogram import STRIDE, Grid, count_cells, share_cells
 
 M, N, H = 10_000, 20_000, 8
@@ -249,3 +256,31 @@ def test_values_that_are_no_numbers_do_no_harm():
     p[:, 3], p[:, 5] = np.nan, np.inf
     for values in (p, p.double()):
         assert displacement(HistogramMap.between(values, values), values).shape == p.shape
+
+
+def test_displacements_are_shrunk_by_their_noise():
+    """Where p and q differ by chance alone, moving is an error; where they differ, it is not."""
+    rng, mean_squares = np.random.default_rng(0), {}
+    for shift in (0.0, 0.02, 1.0):
+        p, q = rng.normal(size=(200, 2000)), rng.normal(shift, 1.0, size=(200, 1000))
+        p, q = torch.from_numpy(p).float(), torch.from_numpy(q).float()
+        for shrinks in (False, True):
+            moved = p.clone()
+            HistogramTransport(shrinks=shrinks).displace_(moved, Values.of(p), Values.of(q))
+            mean_squares[shift, shrinks] = float((moved - shift).mean(dim=1).square().mean())
+    assert mean_squares[0.0, True] < 0.7 * mean_squares[0.0, False]
+    assert mean_squares[0.02, True] < mean_squares[0.02, False]
+    assert mean_squares[1.0, True] == pytest.approx(mean_squares[1.0, False], rel=0.02)
+
+
+def test_recorded_displacements_are_shrunk_alike():
+    rng = np.random.default_rng(0)
+    p, q = (torch.from_numpy(gaussian(rng, n)).float() for n in (500, 400))
+    whole, shrunk = (
+        HistogramTransport(shrinks=shrinks).displace_(p.clone(), Values.of(p), Values.of(q), 20)
+        for shrinks in (False, True)
+    )
+    signal = HistogramMap.between(p, q).signal()
+    assert ((signal >= 0) & (signal < 1)).all()
+    assert torch.equal(shrunk.x, whole.x)
+    assert torch.equal(shrunk.move_by, signal * whole.move_by)

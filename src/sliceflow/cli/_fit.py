@@ -22,10 +22,9 @@ from sliceflow.core._atomic import write_text
 from sliceflow.core._distributed import common_seed
 from sliceflow.core._exits import WRONG_USE, exit_with
 from sliceflow.core._terminal import print_safely
-from sliceflow.core._validation import check_number
 from sliceflow.estimator import SlicedFlow
 from sliceflow.flow._state import Callback, State
-from sliceflow.flow.schedules import Stage, by_name, scaled
+from sliceflow.flow.schedules import Stage
 from sliceflow.runs._forecast import Forecast, rehearse
 from sliceflow.runs._plan import Plan
 from sliceflow.runs._run import Run, RunLogger, rows_to_compare
@@ -71,10 +70,11 @@ def seeded(options: Fit) -> Fit:
 def dry_run(options: Fit) -> None:
     """Print how much time and memory a fit would take."""
     source = read(options)
-    plan = make_plan(options, source)
+    whole = make_plan(options, source)
+    plan = whole.scaled(options.effort)
     forecast = measure(options, plan, source)
-    options, plan = within_budget(options, forecast, plan)
-    print(format_forecast(forecast, plan, options.json))
+    options = within_budget(options, forecast, plan)
+    print(format_forecast(forecast, whole.scaled(options.effort), options.json))
 
 
 def fit_in(run: Run, options: Fit) -> None:
@@ -127,14 +127,16 @@ def settings_of(options: Fit) -> dict[str, Any]:
 def fit(run: Run, options: Fit) -> None:
     """Fit, and save everything in the folder of the run."""
     source = read(options)
-    plan = make_plan(options, source)
+    whole = make_plan(options, source)
+    plan = whole.scaled(options.effort)
     plan.flow.group.all_max(0)  # wait until all processes have looked into the folder
     rows = rows_to_compare(plan)
     if not plan.is_first:
         plan.run((), run.checkpoints)
         return
     if options.minutes is not None:
-        options, plan = within_budget(options, measure(options, plan, source), plan)
+        options = within_budget(options, measure(options, plan, source), plan)
+        plan = whole.scaled(options.effort)
     tensorboard = TensorBoardWriter(run.tensorboard) if options.tensorboard else None
     write_text(run.config, yaml.safe_dump(settings_of(options), sort_keys=False))
     logger = RunLogger(run, plan, rows, tensorboard)
@@ -150,11 +152,10 @@ def title(options: Fit) -> str:
 
 
 def make_plan(options: Fit, source: Source) -> Plan:
-    """Return the checked fit, ready to run."""
-    effort = check_number("effort", options.effort, positive=True)
+    """Return the checked fit, ready to run, with the steps of an effort of 1."""
     estimator = SlicedFlow(
         n_particles=options.n_particles,
-        schedule=scaled(by_name(options.schedule, source.x.shape[1:]), effort),
+        schedule=options.schedule,
         y_type=options.y_type,
         amplifier=options.amplifier,
         observed=source.observed,
@@ -183,15 +184,13 @@ def measure(options: Fit, plan: Plan, source: Source) -> Forecast:
         return rehearse(plan, perform, age=perf_counter() - STARTED)
 
 
-def within_budget(options: Fit, forecast: Forecast, plan: Plan) -> tuple[Fit, Plan]:
-    """Return both with the effort that takes the given minutes, if there is such a budget."""
+def within_budget(options: Fit, forecast: Forecast, plan: Plan) -> Fit:
+    """Return the options with the effort that takes the given minutes, if there is a budget."""
     if options.minutes is None:
-        return options, plan
+        return options
     spent = 0 if options.dry_run else forecast.rehearsal  # a real fit has spent this time already
     times = forecast.effort(plan.spec.schedule, options.minutes, spent)
-    options = replace(options, effort=options.effort * times, minutes=None)
-    schedule = scaled(by_name(options.schedule, plan.spec.shape), options.effort)
-    return options, plan.with_schedule(schedule)
+    return replace(options, effort=options.effort * times, minutes=None)
 
 
 def format_forecast(forecast: Forecast, plan: Plan, as_json: bool) -> str:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from sliceflow.codec._regression import CANDIDATES, Candidate, Regression, Regressor
-from sliceflow.codec._scores import NormalScores
+from sliceflow.codec._units import Units
 from sliceflow.core._random import Draw, Random
 from sliceflow.core._threads import single_threaded
 
@@ -29,6 +29,9 @@ MAX_AXES, MAX_PRODUCTS = 10, 10
 
 MIN_PREDICTED = 0.02
 """Minimum share of the variance of a product that y must predict."""
+
+MIN_CORRELATION = 0.3
+"""Minimum correlation of residuals of two columns that hang together."""
 
 MAX_PRODUCT = 4.0
 """Products of residuals are clipped to this many standard deviations."""
@@ -50,8 +53,8 @@ class Residuals:
 
     Parameters
     ----------
-    scores
-        The normal scores of x, in which it is predicted.
+    units
+        The units of x in which it is predicted.
     regression
         Predicts μ and log σ² of each column of x, and the products of residuals.
     limits
@@ -62,7 +65,7 @@ class Residuals:
         The mean of each coordinate of the summary.
     """
 
-    scores: NormalScores
+    units: Units
     regression: Regression
     limits: Tensor
     scale: Tensor
@@ -71,7 +74,7 @@ class Residuals:
     @property
     def d(self) -> int:
         """The number of columns of x."""
-        return len(self.scores.values)
+        return len(self.units.kept)
 
     @property
     def n_summary(self) -> int:
@@ -89,34 +92,34 @@ class Residuals:
         order = torch.from_numpy(Random(0, Draw.CENTRES).permutation(z.shape[1]))
         fitted, others = order[:MAX_ROWS], order[MAX_ROWS:]
         x, y = z[:d].double(), z[d:].double().T
-        scores = NormalScores.of(x)
-        x = scores.forward(x)
-        regression, without = _regress(x[:, fitted].T, y[fitted], candidates)
+        regressor = Regressor(y[fitted], candidates, Random(0, Draw.CENTRES))
+        units, regression, without = _regress(x, fitted, regressor)
+        x = units.forward(x)
         predicted = without.new_empty(len(y), without.shape[1])
         predicted[fitted] = without
         if len(others):
             predicted[others] = regression(y[others])
         limits = torch.stack(without.aminmax(dim=0))
         residuals = single_threaded(
-            lambda: cls._standardised(scores, regression, limits, x, predicted.T)
+            lambda: cls._standardised(units, regression, limits, x, predicted.T)
         )
         return residuals, residuals._joined(x, predicted.T, z[d:])
 
     @classmethod
     def _standardised(
-        cls, scores: NormalScores, regression: Regression, limits: Tensor, x: Tensor, p: Tensor
+        cls, units: Units, regression: Regression, limits: Tensor, x: Tensor, p: Tensor
     ) -> Self:
-        """Return residuals with the units of these scores x, (d, n), and predictions, (T, n)."""
+        """Return residuals with the deviations of these x, (d, n), and predictions, (T, n)."""
         d, seen = len(x), _seen(x, p)
         spread, summary = seen.std(dim=1, keepdim=True), seen[d:]
         scale = torch.cat([spread[:d].clamp(min=TINY), spread[d:].clamp(min=MIN_SPREAD)])
-        return cls(scores, regression, limits, scale, summary.mean(dim=1, keepdim=True))
+        return cls(units, regression, limits, scale, summary.mean(dim=1, keepdim=True))
 
     def forward(self, z: Tensor) -> Tensor:
         """Return particles (x, y), (d + l, n), as (u, summary, log σ², y), in float32."""
         y = z[self.d :].cpu().double()
         predicted = self.regression(y.T).clamp(*self.limits)
-        return self._joined(self.scores.forward(z[: self.d].cpu()), predicted.T, z[self.d :].cpu())
+        return self._joined(self.units.forward(z[: self.d].cpu()), predicted.T, z[self.d :].cpu())
 
     def _joined(self, x: Tensor, predicted: Tensor, y: Tensor) -> Tensor:
         d, seen = self.d, _seen(x, predicted)
@@ -130,22 +133,34 @@ class Residuals:
         seen, log_variance, y = torch.split(z, sizes)
         seen = seen * self.scale
         mean = seen[d : 2 * d] + self.shift[:d]
-        return torch.cat([self.scores.inverse(mean + (log_variance / 2).exp() * seen[:d]), y])
+        return torch.cat([self.units.inverse(mean + (log_variance / 2).exp() * seen[:d]), y])
 
 
 def _seen(x: Tensor, predicted: Tensor) -> Tensor:
-    """Return u and the summary, for scores x, (d, n), and predictions, (T, n); not standardised."""
+    """Return u and the summary, for x, (d, n), and predictions, (T, n); not standardised."""
     d = len(x)
     mean, log_variance, products = predicted[:d], predicted[d : 2 * d], predicted[2 * d :]
     return torch.cat([(x - mean) * (-log_variance / 2).exp(), mean, products])
 
 
-def _regress(x: Tensor, y: Tensor, candidates: tuple[Candidate, ...]) -> tuple[Regression, Tensor]:
-    """Return the regression of μ, log σ² and products of scores x, (n, d), on y, (n, l).
+def _regress(x: Tensor, fitted: Tensor, regressor: Regressor) -> tuple[Units, Regression, Tensor]:
+    """Return units of x, (d, n), the regression in these units, and its predictions.
+
+    Flat columns keep their units only if columns hang together, given y.
+    """
+    units, without_flat = single_threaded(lambda: (Units.of(x), Units.of(x, keep_flat=False)))
+    seen = units.forward(x[:, fitted])
+    regression, predicted = _regress_on(regressor, seen.T)
+    if torch.equal(units.kept, without_flat.kept) or _hang_together(seen, predicted.T):
+        return units, regression, predicted
+    return without_flat, *_regress_on(regressor, without_flat.forward(x[:, fitted]).T)
+
+
+def _regress_on(regressor: Regressor, x: Tensor) -> tuple[Regression, Tensor]:
+    """Return the regression of μ, log σ² and products of x, (n, d).
 
     Also returns the predictions for each row by a fit without it.
     """
-    regressor = Regressor(y, candidates, Random(0, Draw.CENTRES))
     means, mean = regressor.fit(x)
     variances, log_variance = regressor.fit(single_threaded(lambda: _log_squares(x - mean)))
     u = (x - mean) * (-log_variance / 2).exp()
@@ -154,6 +169,15 @@ def _regress(x: Tensor, y: Tensor, candidates: tuple[Candidate, ...]) -> tuple[R
     best = single_threaded(lambda: _best_predicted(products, product))
     joined = Regression.joined([means, variances, regression @ best])
     return joined, torch.cat([mean, log_variance, product @ best], dim=1)
+
+
+def _hang_together(x: Tensor, predicted: Tensor) -> bool:
+    """Return whether residuals of different columns depend on each other, given y."""
+    d = len(x)
+    if d == 1 or len(predicted) > 2 * d:  # y predicts products
+        return d > 1
+    correlation = single_threaded(lambda: torch.corrcoef(_seen(x, predicted)[:d]))
+    return bool((correlation - torch.eye(d)).abs().max() > MIN_CORRELATION)
 
 
 def _log_squares(residuals: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ TENSORS = {
     **dict.fromkeys(("means", "factors", "low", "high"), (torch.float32,)),
     **dict.fromkeys(("values", "scores", "y_values", "y_scores"), (torch.float64,)),
     **dict.fromkeys(("centres", "coefficients", "limits"), (torch.float64,)),
-    "mask": (torch.bool,),
+    **dict.fromkeys(("mask", "kept"), (torch.bool,)),
     "knots": (torch.int16, torch.int32),
     "particles": (torch.float32, torch.float64),
 }

@@ -9,6 +9,7 @@ from sliceflow.codec._conditions import Condition
 from sliceflow.codec._regression import KERNELS, Candidate, Features, Regression
 from sliceflow.codec._residuals import Residuals
 from sliceflow.codec._scores import NormalScores
+from sliceflow.codec._units import Units
 from sliceflow.core._reading import FileError
 from sliceflow.core._validation import check_flag, check_number
 from sliceflow.files._archive import Archive, Sizes, as_tensors
@@ -19,10 +20,11 @@ NAME = "residuals.safetensors"
 def residual_part(residuals: Residuals) -> tuple[str, bytes]:
     """Return the name and the bytes of the part."""
     regression = residuals.regression
-    scores, features = residuals.scores, regression.features
+    units, features = residuals.units, regression.features
     return NAME, as_tensors(
-        values=scores.values,
-        scores=scores.scores,
+        values=units.scores.values,
+        scores=units.scores.scores,
+        kept=units.kept,
         y_values=features.scores.values,
         y_scores=features.scores.scores,
         centres=features.centres,
@@ -41,6 +43,7 @@ def read_residuals(archive: Archive, condition: Condition, d: int) -> Residuals:
     sizes: Sizes = {
         "values": (d, None),
         "scores": (None,),
+        "kept": (d,),
         "y_values": (l, None),
         "y_scores": (None,),
         "centres": (None, l),
@@ -57,8 +60,8 @@ def read_residuals(archive: Archive, condition: Condition, d: int) -> Residuals:
     if k < d or not candidates or sum(widths) != len(part["coefficients"]):
         raise FileError("its summary of y does not fit its regression")
     regression = Regression(features, candidates, torch.split(part["coefficients"], widths))
-    scores = _scores(part["values"], part["scores"])
-    return Residuals(scores, regression, part["limits"], part["scale"], part["shift"])
+    units = Units(_scores(part["values"], part["scores"]), part["kept"])
+    return Residuals(units, regression, part["limits"], part["scale"], part["shift"])
 
 
 def _candidate(row: list[Any]) -> Candidate:

@@ -354,7 +354,8 @@ class Flow(BaseFlow):
         data = [target.batch(*asked) for target, asked in zip(targets, keys, strict=True)]
         if not level.is_orthonormal:
             data = self.group.each(level.enter, data)
-        transport, subset = self.spec.engine.transport, self._subset(state, us)
+        transport = self.spec.engine.transport(self.spec.condition)
+        subset = self._subset(state, us)
         return EstimatedMaps(transport, data, subset, self._recorded_knots, self.group)
 
     def _subset(self, state: State, us: list[Tensor]) -> list[Tensor] | None:

@@ -16,7 +16,7 @@ from sliceflow.flow._flow import Flow
 from sliceflow.flow._progress import Progress
 from sliceflow.flow._spec import Spec
 from sliceflow.flow._state import Callback, State
-from sliceflow.flow.schedules import Stage
+from sliceflow.flow.schedules import Stage, scaled
 from sliceflow.model import Model
 
 
@@ -53,6 +53,11 @@ class Plan:
         """Return the same fit with other stages."""
         spec = replace(self.spec, schedule=schedule)
         return replace(self, flow=replace(self.flow, spec=spec))
+
+    def scaled(self, effort: float) -> Self:
+        """Return the same fit with the number of steps of each stage multiplied by ``effort``."""
+        check_number("effort", effort, positive=True)
+        return self.with_schedule(scaled(self.spec.schedule, effort))
 
     def with_names(self, names: tuple[str, ...]) -> Self:
         """Return the same fit with these names for the columns of x, then of y."""

@@ -35,7 +35,7 @@ from sliceflow.transport._kernels import (
     is_compiled,
     make_tables,
 )
-from sliceflow.transport._knots import KnotMap, part_ends
+from sliceflow.transport._knots import KNOTS, KnotMap, part_ends
 
 CELLS = 512
 """Default number of cells per direction, B."""
@@ -351,6 +351,21 @@ class HistogramMap:
         cell, inside = (where >> 16).long(), (where & 0xFFFF) * z.new_tensor(2**-16)
         z.copy_(self.start.gather(1, cell) + inside * self.rise.gather(1, cell) - z)
 
+    def signal(self) -> Tensor:
+        """Return the share of each row's displacement that is not noise, (H, 1).
+
+        The mean of N values differs from that of M others by chance. The variance of this
+        difference is not the signal's, so the displacement is shrunk by it (James & Stein 1961).
+        """
+        n, m = (int(side.counts[0].sum()) for side in (self.q, self.p))
+        ends = part_ends(KNOTS, min(n, m))
+        x, y = (side.means(ends) for side in (self.p, self.q))
+        part = ends.diff().to(x.device)
+        moved = (part * (y - x).square()).sum(dim=1, keepdim=True)
+        variance = (part * (y - (part * y).sum(dim=1, keepdim=True)).square()).sum(1, keepdim=True)
+        noise = (1 / n + 1 / m) * variance
+        return (1 - noise / moved.clamp(min=1e-30)).clamp(min=0).to(self.start.dtype)
+
     def by_knots(self, parts: int) -> KnotMap:
         """Return the map that takes the mean of each part of p to the mean of that part of q.
 
@@ -374,9 +389,18 @@ class HistogramMap:
 
 @dataclass(frozen=True)
 class HistogramTransport:
-    """Maps from counts on this number of cells."""
+    """Maps from counts.
+
+    Parameters
+    ----------
+    cells
+        The number of cells on which values are counted.
+    shrinks
+        Whether displacements are shrunk by their share of noise.
+    """
 
     cells: int = CELLS
+    shrinks: bool = False
 
     def displace_(
         self, z: Tensor, p: Values, q: Values, knots: int | None = None
@@ -389,7 +413,12 @@ class HistogramTransport:
         def displace(rows: slice) -> KnotMap | None:
             T = HistogramMap.of(p[rows], q[rows], self.cells)
             T.displace_(z[rows])
-            return None if knots is None else T.by_knots(knots)
+            recorded = None if knots is None else T.by_knots(knots)
+            if self.shrinks:
+                signal = T.signal()
+                z[rows] *= signal
+                recorded = recorded and recorded.times(signal)
+            return recorded
 
         if p.merge is not None:  # messages have an order, so only one thread may send them
             return displace(slice(None))

@@ -66,6 +66,10 @@ class KnotMap:
             return None
         return cls(torch.cat([T.x for T in maps]), torch.cat([T.move_by for T in maps]))
 
+    def times(self, factor: Tensor) -> Self:
+        """Return the maps whose displacements are multiplied by a factor for each row, (H, 1)."""
+        return type(self)(self.x, self.move_by * factor)
+
     def packed(self, bits: int = 16) -> "PackedMap":
         """Return the map with its knots as integers of this width."""
         return PackedMap.of(torch.stack([self.x, self.move_by]).cpu(), bits)

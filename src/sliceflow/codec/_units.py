@@ -1,0 +1,56 @@
+"""Units in which the flow moves columns: their own, or normal scores.
+
+Scores are best for columns with skew, heavy tails or values that occur often. For all others they
+would only bend what is straight, such as a line or the border of a cluster. Flat columns, such as
+uniform ones, are of both kinds: scores keep particles within their sharp ends, but bend the shape
+that several such columns have together.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from sliceflow.codec._scores import NormalScores
+
+MAX_SKEWNESS, MAX_KURTOSIS, MAX_TIED = 0.5, 4.0, 0.01
+"""Columns within all three keep their units. The last is the share of equal neighbours."""
+
+MIN_KURTOSIS = 2.4
+"""Columns below this are flat, with sharp ends: a uniform column has 1.8."""
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Converts columns to the units of the flow, and back; no sample is beyond the data.
+
+    Parameters
+    ----------
+    scores
+        The normal scores of all c columns.
+    kept
+        The columns, (c,), that keep their own units.
+    """
+
+    scores: NormalScores
+    kept: Tensor
+
+    @classmethod
+    def of(cls, x: Tensor, keep_flat: bool = True) -> Self:
+        """Choose units for columns (c, n), which have mean 0 and standard deviation 1."""
+        x, scores = x.double(), NormalScores.of(x)
+        skewness, kurtosis = x.pow(3).mean(dim=1), x.pow(4).mean(dim=1)
+        tied = (scores.values.diff(dim=1) == 0).double().mean(dim=1)
+        kept = (skewness.abs() <= MAX_SKEWNESS) & (kurtosis <= MAX_KURTOSIS) & (tied <= MAX_TIED)
+        return cls(scores, kept & (keep_flat | (kurtosis >= MIN_KURTOSIS)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return columns (c, M) in the units of the flow, in float64."""
+        return torch.where(self.kept[:, None], x.double(), self.scores.forward(x))
+
+    def inverse(self, z: Tensor) -> Tensor:
+        """Return columns (c, M) in their own units, in float64."""
+        values = self.scores.values
+        inside = z.double().clamp(values[:, :1], values[:, -1:])
+        return torch.where(self.kept[:, None], inside, self.scores.inverse(z))
