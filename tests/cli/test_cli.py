@@ -95,6 +95,11 @@ def test_the_report_asks_for_no_other_file(place):
         assert "http" not in re.sub(r'"data:[^"]*"', "", page)
 
 
+def test_the_report_shows_calibration_given_numbers(place):
+    assert "<h2>Calibration</h2>" in Run(Path("runs/u")).report.read_text()
+    assert "<h2>Calibration</h2>" not in Run(Path("runs/table")).report.read_text()
+
+
 def test_samples_of_a_label(place):
     main(["sample", "runs/photos", "--y", "dark", "--n", "30", "--out", "dark.npz"])
     images = np.load("dark.npz")["images"]

@@ -20,7 +20,7 @@ def save_results(run: Run, title: str, plan: Plan, state: State, source: Source)
     assert model is not None
     samples = draw_samples(run, model, source)
     run.save_film()
-    write_report(run, title, model, source.x, samples)
+    write_report(run, title, model, source.x, samples, source.y)
     model.save(run.model, about=title)  # comes last: a run with a model is complete
 
 

@@ -1,5 +1,6 @@
-"""Metrics: distances between samples and data, and a classifier to judge samples."""
+"""Metrics: distances between samples and data, calibration, and a classifier to judge samples."""
 
+from sliceflow.metrics._calibration import calibration_ranks, crps, interval_coverage
 from sliceflow.metrics._classifier import Classifier
 from sliceflow.metrics._frechet import Statistics, frechet_distance, kernel_distance
 from sliceflow.metrics._inception import Inception, reference_features
@@ -13,7 +14,10 @@ __all__ = [
     "Inception",
     "Likeness",
     "Statistics",
+    "calibration_ranks",
+    "crps",
     "frechet_distance",
+    "interval_coverage",
     "kernel_distance",
     "likeness",
     "nearest",

@@ -1,0 +1,61 @@
+"""Whether samples of p(x | y) are as spread as they should be, given rows of held-out data.
+
+Each function compares rows x, (n, d), with m samples for the y of each row, (n, m, d).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def calibration_ranks(x: np.ndarray, samples: np.ndarray) -> np.ndarray:
+    """Return the rank of each value among its samples, from 0 to m: (n, d).
+
+    If samples are right, all ranks are equally frequent (Talts et al. 2018). Many small and large
+    ranks mean that samples are too narrow; many in the middle, that they are too wide. A value
+    that is equal to some samples has their mean rank.
+    """
+    x, samples = _checked(x, samples)
+    below, equal = samples < x[:, None], samples == x[:, None]
+    ranks: np.ndarray = below.sum(axis=1) + equal.sum(axis=1) / 2
+    return ranks
+
+
+def interval_coverage(x: np.ndarray, samples: np.ndarray, levels: Sequence[float]) -> np.ndarray:
+    """Return the share of values within the central intervals of samples, (levels, d).
+
+    If samples are right, a share of 0.9 is within the intervals that hold 90 % of the samples.
+    """
+    x, samples = _checked(x, samples)
+    half = np.asarray(levels, dtype=float) / 2
+    low, high = (np.quantile(samples, ends, axis=1) for ends in (0.5 - half, 0.5 + half))
+    covered: np.ndarray = ((low <= x) & (x <= high)).mean(axis=1)
+    return covered
+
+
+def crps(x: np.ndarray, samples: np.ndarray) -> np.ndarray:
+    """Return the continuous ranked probability score of each column, mean of all rows: (d,).
+
+    It is E|X − x| − ½ E|X − X'|, in the units of x; lower is better. The best possible samples have
+    the lowest (Gneiting & Raftery 2007). A single number instead has its absolute error.
+    """
+    x, samples = _checked(x, samples)
+    m = samples.shape[1]
+    error = np.abs(samples - x[:, None]).mean(axis=1)
+    if m == 1:
+        return np.asarray(error.mean(axis=0))
+    # E|X − X'| of two different samples, from their order
+    weights = (2 * np.arange(m) - m + 1) / (m * (m - 1))
+    spread = 2 * np.einsum("nmd,m->nd", np.sort(samples, axis=1), weights)
+    return np.asarray((error - spread / 2).mean(axis=0))
+
+
+def _checked(x: np.ndarray, samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return both in float64, if there are samples for each row."""
+    x, samples = np.asarray(x, dtype=float), np.asarray(samples, dtype=float)
+    if x.ndim != 2 or samples.ndim != 3 or samples[:, 0].shape != x.shape:
+        raise ValueError(
+            f"x has shape {x.shape} and samples {samples.shape}: pass rows (n, d), and m samples "
+            "for each, (n, m, d)"
+        )
+    return x, samples
