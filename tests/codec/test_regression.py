@@ -5,14 +5,15 @@ import pytest
 import torch
 from scipy.optimize import nnls
 
-from sliceflow.codec._regression import CANDIDATES, LINEAR, Regressor, Ridge, stacked
+from sliceflow.codec._regression import CANDIDATES, LINEAR, Regressor, stacked
+from sliceflow.codec._ridge import Ridge
 from sliceflow.core._random import Draw, Random
 
 RNG = np.random.default_rng(0)
 
 
-def regressor(y, candidates=CANDIDATES):
-    return Regressor(torch.from_numpy(y), candidates, Random(0, Draw.CENTRES))
+def regressor(y, x, candidates=CANDIDATES):
+    return Regressor(torch.from_numpy(y), x, candidates, Random(0, Draw.CENTRES))
 
 
 def test_leave_one_out_predictions_are_those_of_refits():
@@ -33,7 +34,7 @@ def test_a_line_is_predicted_by_a_line():
     """Kernels would follow the noise where there are few rows."""
     y = RNG.normal(size=(2000, 2))
     x = y @ [[1.0], [-2.0]] + 0.5 * RNG.normal(size=(2000, 1))
-    regression, without = regressor(y).fit(torch.from_numpy(x))
+    regression, without = regressor(y, torch.from_numpy(x)).fit(torch.from_numpy(x))
     far = torch.tensor([[3.0, 3.0], [-3.0, 3.0]], dtype=torch.float64)
     np.testing.assert_allclose(regression(far)[:, 0], [-3, -9], atol=0.15)
     assert np.std(x - without.numpy()) == pytest.approx(0.5, rel=0.05)
@@ -42,7 +43,7 @@ def test_a_line_is_predicted_by_a_line():
 def test_a_curve_is_predicted_much_better_than_by_a_line():
     y = RNG.uniform(-2, 2, size=(2000, 1))
     x = torch.from_numpy(np.sin(3 * y) + 0.1 * RNG.normal(size=y.shape))
-    errors = [(x - regressor(y, c).fit(x)[1]).std().item() for c in (LINEAR, CANDIDATES)]
+    errors = [(x - regressor(y, x, c).fit(x)[1]).std().item() for c in (LINEAR, CANDIDATES)]
     assert errors[0] > 0.5
     assert errors[1] < 0.11
 
@@ -54,7 +55,7 @@ def test_what_is_expected_is_what_is_found_on_new_rows():
         return y, torch.from_numpy(x)
 
     y, x = draw(1000)
-    regression, without = regressor(y).fit(x)
+    regression, without = regressor(y, x).fit(x)
     new_y, new_x = draw(1000)
     expected, found = (x - without).std(), (new_x - regression(torch.from_numpy(new_y))).std()
     assert found.item() == pytest.approx(expected.item(), rel=0.15)
@@ -69,6 +70,7 @@ def test_weights_of_candidates_are_those_of_least_squares():
 
 def test_a_prediction_does_not_depend_on_other_rows():
     y = RNG.normal(size=(700, 2))
-    regression, _ = regressor(y).fit(torch.from_numpy(RNG.normal(size=(700, 3))))
+    x = torch.from_numpy(RNG.normal(size=(700, 3)))
+    regression, _ = regressor(y, x).fit(x)
     rows = torch.from_numpy(y)
     assert torch.equal(regression(rows)[500:503], regression(rows[500:503]))

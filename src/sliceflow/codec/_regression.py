@@ -1,9 +1,8 @@
 """Regression of any number of targets on y, in closed form: ridges of several kernels, stacked.
 
-Each candidate is a ridge regression on y and on the kernel values between y and some centres. Its
-penalty is chosen by generalised cross-validation (Golub et al. 1979). Candidates are averaged with
-the weights whose leave-one-out errors are smallest: stacking (Breiman 1996). All leave-one-out
-predictions have closed forms, so that nothing is fitted twice.
+Each candidate is a ridge regression on y and on the kernel values between y and some centres.
+Candidates are averaged with the weights whose leave-one-out errors are smallest: stacking (Breiman
+1996). All leave-one-out predictions have closed forms, so that nothing is fitted twice.
 """
 
 import math
@@ -13,6 +12,8 @@ from typing import NamedTuple, Self
 import torch
 from torch import Tensor
 
+from sliceflow.codec._metric import learned_metric
+from sliceflow.codec._ridge import Ridge
 from sliceflow.codec._scores import NormalScores
 from sliceflow.core._random import Random
 from sliceflow.core._threads import parallel
@@ -20,28 +21,36 @@ from sliceflow.core._threads import parallel
 MAX_CENTRES = 1000
 """Maximum number of rows from which kernels measure distances."""
 
-PENALTIES = torch.logspace(1, -7, 25, dtype=torch.float64)
-"""Penalties that are tried, as fractions of the largest eigenvalue; the first if none suits."""
-
-MAX_FREEDOM = 0.5
-"""Maximum degrees of freedom of a candidate, as a fraction of the rows."""
-
 MIN_GAIN = 0.01
 """By which part squared errors must be less than those of a linear candidate, which is smoother."""
 
 INTERCEPT = 3.0
 """The constant feature. It is larger than others, since a penalty should hardly reach it."""
 
+MAX_METRIC = 100
+"""Maximum number of columns of y for which a metric is learned."""
+
 BLOCK = 256
 """Number of rows that are predicted together: always the same, since bits may depend on shapes."""
 
 
 class Candidate(NamedTuple):
-    """Columns of y as they are or as normal scores, a kernel, and its width; linear without."""
+    """A kernel of columns of y.
+
+    Attributes
+    ----------
+    as_scores
+        Whether columns are seen as normal scores, or as they are.
+    kernel, width
+        The kernel and its width. Without a kernel, "linear", there is none.
+    has_metric
+        Whether distances are those of a learned metric.
+    """
 
     as_scores: bool
     kernel: str = "linear"
     width: float = 1.0
+    has_metric: bool = False
 
     @property
     def has_kernel(self) -> bool:
@@ -54,7 +63,11 @@ class Candidate(NamedTuple):
         return torch.exp(-scaled.square() / 2 if self.kernel == "gaussian" else -scaled)
 
 
-KERNELS = (*(("gaussian", 2.0**-i) for i in range(4)), ("laplace", 1.0))
+KERNELS: tuple[tuple[str, float, bool], ...] = (
+    *(("gaussian", 2.0**-i, False) for i in range(4)),
+    ("laplace", 1.0, False),
+    *(("gaussian", 0.5, True), ("gaussian", 0.25, True), ("laplace", 0.5, True)),
+)
 LINEAR = tuple(Candidate(as_scores) for as_scores in (False, True))
 CANDIDATES = (*LINEAR, *(Candidate(as_scores, *k) for as_scores in (False, True) for k in KERNELS))
 
@@ -69,68 +82,29 @@ class Features:
         The normal scores of y.
     centres
         Some rows of y, (m, l).
+    metrics
+        The learned metrics of y as it is and as scores, (2, l, l); empty if no candidate has one.
     """
 
     scores: NormalScores
     centres: Tensor
+    metrics: Tensor
 
     def __call__(self, y: Tensor, candidate: Candidate) -> Tensor:
         """Return the features of rows y, (n, l), for a candidate: (n, 1 + l) or (n, 1 + l + m)."""
-        seen, centres = (self._seen(rows, candidate) for rows in (y, self.centres))
+        seen, centres = (self.seen(rows, candidate.as_scores) for rows in (y, self.centres))
         parts = [seen.new_full((len(y), 1), INTERCEPT), seen]
+        if candidate.has_metric:
+            metric = self.metrics[int(candidate.as_scores)]
+            seen, centres = seen @ metric, centres @ metric
         if candidate.has_kernel:
             distance = torch.cdist(seen, centres, compute_mode="donot_use_mm_for_euclid_dist")
             parts.append(candidate.of(distance / math.sqrt(y.shape[1])))
         return torch.cat(parts, dim=1)
 
-    def _seen(self, y: Tensor, candidate: Candidate) -> Tensor:
-        return self.scores.forward(y.T).T if candidate.as_scores else y
-
-
-@dataclass(frozen=True, eq=False)
-class Ridge:
-    """A candidate's features in their principal axes, for all penalties and targets at once.
-
-    Parameters
-    ----------
-    axes
-        The principal axes, as columns, (P, r).
-    spread
-        The mean squares along them, (r,).
-    along
-        The features along them, (n, r).
-    """
-
-    axes: Tensor
-    spread: Tensor
-    along: Tensor
-
-    @classmethod
-    def of(cls, features: Tensor) -> Self:
-        """Return the principal axes of these features, (n, P)."""
-        spread, axes = torch.linalg.eigh(features.T @ features / len(features))
-        kept = spread > 1e-10 * spread[-1]
-        return cls(axes[:, kept], spread[kept], features @ axes[:, kept])
-
-    def fit(self, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the coefficients for targets (n, T), and the leave-one-out predictions."""
-        n = len(targets)
-        slopes = self.along.T @ targets / n
-        inverse = 1 / (self.spread + self._penalties(slopes, targets))  # (T, r)
-        coefficients = slopes * inverse.T
-        leverage = self.along.square() @ inverse.T / n
-        errors = (targets - self.along @ coefficients) / (1 - leverage)
-        return self.axes @ coefficients, targets - errors
-
-    def _penalties(self, slopes: Tensor, targets: Tensor) -> Tensor:
-        """Return the penalty of each target with the least cross-validated error, (T, 1)."""
-        n, tried = len(targets), PENALTIES[:, None] * self.spread[-1]
-        kept = self.spread / (self.spread + tried)  # what a penalty leaves of each axis
-        freedom = kept.sum(dim=1, keepdim=True) / n
-        explained = (kept * (2 - kept) / self.spread) @ slopes.square()
-        errors = (targets.square().mean(dim=0) - explained) / (1 - freedom).square()
-        errors = errors.masked_fill(freedom > MAX_FREEDOM, math.inf)
-        return tried[errors.argmin(dim=0)]
+    def seen(self, y: Tensor, as_scores: bool) -> Tensor:
+        """Return rows y as they are, or as normal scores."""
+        return self.scores.forward(y.T).T if as_scores else y
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,15 +154,26 @@ class Regressor:
     ----------
     y
         Rows of standardised columns, in float64.
+    x
+        Targets that metrics are learned to predict, (n, d), standardised.
     candidates
         The candidates.
     rng
         Draws the centres.
     """
 
-    def __init__(self, y: Tensor, candidates: tuple[Candidate, ...], rng: Random) -> None:
+    def __init__(
+        self, y: Tensor, x: Tensor, candidates: tuple[Candidate, ...], rng: Random
+    ) -> None:
         centres = y[torch.from_numpy(rng.permutation(len(y))[:MAX_CENTRES])]
-        self.features = Features(NormalScores.of(y.T), centres)
+        l = y.shape[1]
+        self.features = Features(NormalScores.of(y.T), centres, y.new_empty(0, l, l))
+        if l > MAX_METRIC:
+            candidates = tuple(c for c in candidates if not c.has_metric)
+        if any(candidate.has_metric for candidate in candidates):
+            seen = (self.features.seen(y, as_scores) for as_scores in (False, True))
+            metrics = parallel(lambda rows: learned_metric(rows, x), list(seen))
+            self.features = replace(self.features, metrics=torch.stack(metrics))
         self.candidates = candidates
         self.ridges = parallel(lambda c: Ridge.of(self.features(y, c)), candidates)
 

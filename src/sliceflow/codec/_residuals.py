@@ -2,9 +2,10 @@
 
     x = μ(y) + σ(y) u
 
-The flow moves only u, given a summary of y. The summary has the mean μ(y), and what y says of the
-products of residuals, such as how two columns are correlated. It is short, however many columns y
-has: the flow need not find out which of them matter (compare Fearnhead & Prangle 2012).
+The flow moves only u, in units without heavy tails, given a summary of y. The summary has the mean
+μ(y), and what y says of the products of residuals, such as how two columns are correlated. It is
+short, however many columns y has: the flow need not find out which of them matter (compare
+Fearnhead & Prangle 2012).
 
 A particle is (u, the summary, log σ², y). Directions see only u and the summary; the rest is there
 for decoding.
@@ -63,6 +64,8 @@ class Residuals:
         The standard deviation of each column of residuals, and of the summary.
     shift
         The mean of each coordinate of the summary.
+    u_units
+        The units of standardised residuals in which they are moved.
     """
 
     units: Units
@@ -70,6 +73,7 @@ class Residuals:
     limits: Tensor
     scale: Tensor
     shift: Tensor
+    u_units: Units
 
     @property
     def d(self) -> int:
@@ -92,7 +96,7 @@ class Residuals:
         order = torch.from_numpy(Random(0, Draw.CENTRES).permutation(z.shape[1]))
         fitted, others = order[:MAX_ROWS], order[MAX_ROWS:]
         x, y = z[:d].double(), z[d:].double().T
-        regressor = Regressor(y[fitted], candidates, Random(0, Draw.CENTRES))
+        regressor = Regressor(y[fitted], x[:, fitted].T, candidates, Random(0, Draw.CENTRES))
         units, regression, without = _regress(x, fitted, regressor)
         x = units.forward(x)
         predicted = without.new_empty(len(y), without.shape[1])
@@ -113,7 +117,8 @@ class Residuals:
         d, seen = len(x), _seen(x, p)
         spread, summary = seen.std(dim=1, keepdim=True), seen[d:]
         scale = torch.cat([spread[:d].clamp(min=TINY), spread[d:].clamp(min=MIN_SPREAD)])
-        return cls(units, regression, limits, scale, summary.mean(dim=1, keepdim=True))
+        shift, u_units = summary.mean(dim=1, keepdim=True), Units.of(seen[:d] / scale[:d])
+        return cls(units, regression, limits, scale, shift, u_units)
 
     def forward(self, z: Tensor) -> Tensor:
         """Return particles (x, y), (d + l, n), as (u, summary, log σ², y), in float32."""
@@ -124,16 +129,18 @@ class Residuals:
     def _joined(self, x: Tensor, predicted: Tensor, y: Tensor) -> Tensor:
         d, seen = self.d, _seen(x, predicted)
         seen[d:] -= self.shift
-        return torch.cat([seen / self.scale, predicted[d : 2 * d], y]).float()
+        seen /= self.scale
+        u = self.u_units.forward(seen[:d])
+        return torch.cat([u, seen[d:], predicted[d : 2 * d], y]).float()
 
     def inverse(self, z: Tensor) -> Tensor:
         """Return particles (u, summary, log σ², y) as (x, y), in float64."""
         d, z = self.d, z.cpu().double()
         sizes = [d + self.n_summary, d, len(z) - 2 * d - self.n_summary]
         seen, log_variance, y = torch.split(z, sizes)
-        seen = seen * self.scale
-        mean = seen[d : 2 * d] + self.shift[:d]
-        return torch.cat([self.units.inverse(mean + (log_variance / 2).exp() * seen[:d]), y])
+        u = self.scale[:d] * self.u_units.inverse(seen[:d])
+        mean = self.scale[d : 2 * d] * seen[d : 2 * d] + self.shift[:d]
+        return torch.cat([self.units.inverse(mean + (log_variance / 2).exp() * u), y])
 
 
 def _seen(x: Tensor, predicted: Tensor) -> Tensor:

@@ -31,9 +31,11 @@ READ_BYTES = 2**20
 TENSORS = {
     **dict.fromkeys(("shift", "scale", "axes", "edges", "ends"), (torch.float64,)),
     **dict.fromkeys(("means", "factors", "low", "high"), (torch.float32,)),
-    **dict.fromkeys(("values", "scores", "y_values", "y_scores"), (torch.float64,)),
-    **dict.fromkeys(("centres", "coefficients", "limits"), (torch.float64,)),
-    **dict.fromkeys(("mask", "kept"), (torch.bool,)),
+    **dict.fromkeys(
+        ("values", "scores", "y_values", "y_scores", "u_values", "u_scores"), (torch.float64,)
+    ),
+    **dict.fromkeys(("centres", "metrics", "coefficients", "limits"), (torch.float64,)),
+    **dict.fromkeys(("mask", "kept", "u_kept"), (torch.bool,)),
     "knots": (torch.int16, torch.int32),
     "particles": (torch.float32, torch.float64),
 }

@@ -25,9 +25,13 @@ def residual_part(residuals: Residuals) -> tuple[str, bytes]:
         values=units.scores.values,
         scores=units.scores.scores,
         kept=units.kept,
+        u_values=residuals.u_units.scores.values,
+        u_scores=residuals.u_units.scores.scores,
+        u_kept=residuals.u_units.kept,
         y_values=features.scores.values,
         y_scores=features.scores.scores,
         centres=features.centres,
+        metrics=features.metrics,
         coefficients=torch.cat(regression.coefficients),
         limits=residuals.limits,
         scale=residuals.scale,
@@ -37,39 +41,49 @@ def residual_part(residuals: Residuals) -> tuple[str, bytes]:
 
 def read_residuals(archive: Archive, condition: Condition, d: int) -> Residuals:
     """Read the regression of d columns on the numbers of a condition."""
-    candidates = tuple(_candidate(row) for row in archive.config["candidates"])
-    l, k = condition.l, condition.n_summary
-    targets = d + k
+    l, targets = condition.l, d + condition.n_summary
     sizes: Sizes = {
-        "values": (d, None),
-        "scores": (None,),
-        "kept": (d,),
-        "y_values": (l, None),
-        "y_scores": (None,),
-        "centres": (None, l),
-        "coefficients": (None, targets),
-        "limits": (2, targets),
-        "scale": (targets, 1),
-        "shift": (k, 1),
+        **{"values": (d, None), "scores": (None,), "kept": (d,)},
+        **{"u_values": (d, None), "u_scores": (None,), "u_kept": (d,)},
+        **{"y_values": (l, None), "y_scores": (None,), "centres": (None, l)},
+        **{"metrics": (None, l, l), "coefficients": (None, targets), "limits": (2, targets)},
+        **{"scale": (targets, 1), "shift": (condition.n_summary, 1)},
     }
     part = archive.tensors(NAME, sizes)
     if not (part["scale"] > 0).all() or (part["limits"][0] > part["limits"][1]).any():
         raise FileError("its residuals have no scale, or no limits")
-    features = Features(_scores(part["y_values"], part["y_scores"]), part["centres"])
-    widths = [1 + l + len(part["centres"]) * candidate.has_kernel for candidate in candidates]
-    if k < d or not candidates or sum(widths) != len(part["coefficients"]):
-        raise FileError("its summary of y does not fit its regression")
-    regression = Regression(features, candidates, torch.split(part["coefficients"], widths))
-    units = Units(_scores(part["values"], part["scores"]), part["kept"])
-    return Residuals(units, regression, part["limits"], part["scale"], part["shift"])
+    if condition.n_summary < d:
+        raise FileError("its summary of y does not fit its columns")
+    units, u_units = (
+        Units(_scores(part[f"{of}values"], part[f"{of}scores"]), part[f"{of}kept"])
+        for of in ("", "u_")
+    )
+    rest = (part["limits"], part["scale"], part["shift"])
+    return Residuals(units, _regression(archive.config["candidates"], part), *rest, u_units)
+
+
+def _regression(rows: list[list[Any]], part: dict[str, Tensor]) -> Regression:
+    candidates = tuple(_candidate(row) for row in rows)
+    if any(candidate.has_metric for candidate in candidates) != (len(part["metrics"]) == 2):
+        raise FileError("it has kernels without their metric, or the reverse")
+    m, l = part["centres"].shape
+    widths = [1 + l + m * candidate.has_kernel for candidate in candidates]
+    if not candidates or sum(widths) != len(part["coefficients"]):
+        raise FileError("its coefficients do not fit its kernels")
+    y_scores = _scores(part["y_values"], part["y_scores"])
+    features = Features(y_scores, part["centres"], part["metrics"])
+    return Regression(features, candidates, torch.split(part["coefficients"], widths))
 
 
 def _candidate(row: list[Any]) -> Candidate:
-    as_scores, kernel, width = row
-    if kernel not in ("linear", *(name for name, _ in KERNELS)):
+    as_scores, kernel, width, has_metric = row
+    if kernel not in ("linear", *(name for name, *_ in KERNELS)):
         raise FileError(f"its kernel {kernel} is unknown")
     return Candidate(
-        check_flag("as_scores", as_scores), kernel, check_number("width", width, positive=True)
+        check_flag("as_scores", as_scores),
+        kernel,
+        check_number("width", width, positive=True),
+        check_flag("has_metric", has_metric),
     )
 
 
