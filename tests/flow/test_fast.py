@@ -37,7 +37,8 @@ SCHEDULE = (
 class ExactMaps(Fast):
     """Fast, but with maps from sorted values."""
 
-    transport = SortedTransport(memory=2**28)
+    def transport(self, condition):
+        return SortedTransport(memory=2**28)
 
 
 def images(n, seed=0):

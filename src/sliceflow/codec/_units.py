@@ -50,7 +50,13 @@ class Units:
         return torch.where(self.kept[:, None], x.double(), self.scores.forward(x))
 
     def inverse(self, z: Tensor) -> Tensor:
-        """Return columns (c, M) in their own units, in float64."""
-        values = self.scores.values
-        inside = z.double().clamp(values[:, :1], values[:, -1:])
-        return torch.where(self.kept[:, None], inside, self.scores.inverse(z))
+        """Return columns (c, M) in their own units, in float64.
+
+        Where columns keep their units, what is beyond the data is reflected at its ends: clipped,
+        it would pile up there.
+        """
+        low, high = self.scores.values[:, :1], self.scores.values[:, -1:]
+        own = z.double()
+        own = torch.where(own < low, 2 * low - own, own)
+        own = torch.where(own > high, 2 * high - own, own).clamp(low, high)
+        return torch.where(self.kept[:, None], own, self.scores.inverse(z))
