@@ -36,8 +36,8 @@ def interval_coverage(x: np.ndarray, samples: np.ndarray, levels: Sequence[float
 def crps(x: np.ndarray, samples: np.ndarray) -> np.ndarray:
     """Return the continuous ranked probability score of each column, mean of all rows: (d,).
 
-    It is E|X − x| − ½ E|X − X'|, in the units of x; lower is better. The best possible samples have
-    the lowest (Gneiting & Raftery 2007). A single number instead has its absolute error.
+    It is ``E|X − x| − ½ E|X − X'|``, in the units of x; lower is better. The best possible samples
+    have the lowest (Gneiting & Raftery 2007). A single number instead has its absolute error.
     """
     x, samples = _checked(x, samples)
     m = samples.shape[1]
