@@ -3,7 +3,7 @@
 A network is trained to tell samples from a reference; its accuracy on held-out rows is 0.5 if it
 cannot. The network, its training and its folds are those of scikit-learn's `MLPClassifier`, as the
 benchmark uses it. Here all networks, one for each fold and each pair of sets, are trained together
-as batched products: ten pairs take a tenth of the time.
+as batched products, which take less time.
 """
 
 from itertools import pairwise

@@ -25,10 +25,10 @@ CHOSEN_ON = 3
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield, for each task, the mean C2ST over observations, and the seconds of the fit."""
     observations = OBSERVATIONS if shrink == 1 else OBSERVATIONS[: CHOSEN_ON + 1]
+    m = SAMPLES // shrink**2
     for n, name in SIMULATIONS.items():
         for task in TASKS:
-            theirs = judged(task, n // shrink**2, SAMPLES // shrink**2, list(observations), name)
-            yield from theirs
+            yield from judged(task, n // shrink**2, m, list(observations), name)
 
 
 def judged(task: Task, n: int, m: int, observations: list[int], name: str) -> Iterator[Figure]:

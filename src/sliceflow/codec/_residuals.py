@@ -181,8 +181,10 @@ def _regress_on(regressor: Regressor, x: Tensor) -> tuple[Regression, Tensor]:
 def _hang_together(x: Tensor, predicted: Tensor) -> bool:
     """Return whether residuals of different columns depend on each other, given y."""
     d = len(x)
-    if d == 1 or len(predicted) > 2 * d:  # y predicts products
-        return d > 1
+    if d == 1:
+        return False
+    if len(predicted) > 2 * d:  # y predicts products
+        return True
     correlation = single_threaded(lambda: torch.corrcoef(_seen(x, predicted)[:d]))
     return bool((correlation - torch.eye(d)).abs().max() > MIN_CORRELATION)
 
