@@ -22,7 +22,7 @@ MAX_CENTRES = 1000
 """Maximum number of rows from which kernels measure distances."""
 
 MIN_GAIN = 0.01
-"""By which part squared errors must be less than those of a linear candidate, which is smoother."""
+"""By which part kernels must lessen squared errors, by default."""
 
 INTERCEPT = 3.0
 """The constant feature. It is larger than others, since a penalty should hardly reach it."""
@@ -177,22 +177,26 @@ class Regressor:
         self.candidates = candidates
         self.ridges = parallel(lambda c: Ridge.of(self.features(y, c)), candidates)
 
-    def fit(self, targets: Tensor) -> tuple[Regression, Tensor]:
-        """Return the regression of targets (n, T), and their leave-one-out predictions."""
+    def fit(self, targets: Tensor, min_gain: float = MIN_GAIN) -> tuple[Regression, Tensor]:
+        """Return the regression of targets (n, T), and their leave-one-out predictions.
+
+        ``min_gain`` is the part by which kernels must lessen the squared errors of a linear
+        candidate, which is smoother.
+        """
         fits = parallel(lambda ridge: ridge.fit(targets), self.ridges)
         predictions = torch.stack([prediction for _, prediction in fits])
         errors = (predictions - targets).permute(2, 0, 1)
-        weights = torch.stack(parallel(self._weights, errors), dim=1)
+        weights = torch.stack(parallel(lambda e: self._weights(e, min_gain), errors), dim=1)
         coefficients = [c * w for (c, _), w in zip(fits, weights, strict=True)]
         regression = Regression(self.features, self.candidates, tuple(coefficients))
         return regression, (weights[:, None] * predictions).sum(dim=0)
 
-    def _weights(self, errors: Tensor) -> Tensor:
+    def _weights(self, errors: Tensor, min_gain: float) -> Tensor:
         """Return the weights of candidates with these errors, (C, n): if enough, one linear."""
         weights, squares = stacked(errors), errors.square().sum(dim=1)
         is_linear = torch.tensor([not candidate.has_kernel for candidate in self.candidates])
         linear = squares.masked_fill(~is_linear, math.inf).argmin()
-        if squares[linear] > (1 + MIN_GAIN) * (weights @ errors).square().sum():
+        if squares[linear] > (1 + min_gain) * (weights @ errors).square().sum():
             return weights
         return torch.zeros_like(weights).index_fill_(0, linear, 1)
 

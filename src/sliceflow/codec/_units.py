@@ -1,18 +1,19 @@
-"""Units in which the flow moves columns: their own, or normal scores.
+"""Units and axes in which the flow moves columns: their own, or others.
 
-Scores are best for columns with skew, heavy tails or values that occur often. For all others they
-would only bend what is straight, such as a line or the border of a cluster. Flat columns, such as
-uniform ones, are of both kinds: scores keep particles within their sharp ends, but bend the shape
-that several such columns have together.
+Normal scores are best for columns with skew, heavy tails or values that occur often. For all others
+they would only bend what is straight, such as a line or the border of a cluster. Flat columns, such
+as uniform ones, are of both kinds: scores keep particles within their sharp ends, but bend the
+shape that several such columns have together.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import torch
 from torch import Tensor
 
 from sliceflow.codec._scores import NormalScores
+from sliceflow.directions._operator import matmul_by_columns
 
 MAX_SKEWNESS, MAX_KURTOSIS, MAX_TIED = 0.5, 4.0, 0.01
 """Columns within all three keep their units. The last is the share of equal neighbours."""
@@ -60,3 +61,36 @@ class Units:
         own = torch.where(own < low, 2 * low - own, own)
         own = torch.where(own > high, 2 * high - own, own).clamp(low, high)
         return torch.where(self.kept[:, None], own, self.scores.inverse(z))
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Converts columns to units and axes of the flow, and back.
+
+    Parameters
+    ----------
+    units
+        The units of all c columns.
+    axes
+        The axes, as orthonormal columns, (c, c).
+    """
+
+    units: Units
+    axes: Tensor
+
+    @classmethod
+    def of(cls, x: Tensor, keep_flat: bool = True) -> Self:
+        """Choose units for columns (c, n), which have mean 0 and standard deviation 1."""
+        return cls(Units.of(x, keep_flat), torch.eye(len(x), dtype=torch.float64))
+
+    def rotated(self, axes: Tensor) -> Self:
+        """Return the frame with other axes, (c, c)."""
+        return replace(self, axes=axes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return columns (c, M) along the axes, in float64."""
+        return matmul_by_columns(self.axes.T, self.units.forward(x))
+
+    def inverse(self, z: Tensor) -> Tensor:
+        """Return columns (c, M) in their own units, in float64."""
+        return self.units.inverse(matmul_by_columns(self.axes, z.double()))

@@ -22,6 +22,9 @@ from sliceflow.core._random import Random
 BLOCK_DIRECTIONS = 64
 """Number of directions in one matrix product."""
 
+BLOCK_COLUMNS = 256
+"""Number of columns in one matrix product of `matmul_by_columns`."""
+
 PANEL = 128
 """Maximum inner dimension of one matrix product."""
 
@@ -40,6 +43,20 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
     add = product.addmm_ if b.dim() == 2 else product.baddbmm_
     for panel in slices(b.shape[-2] - PANEL, PANEL):
         add(a[..., PANEL:][..., panel], b[..., PANEL:, :][..., panel, :])
+    return product
+
+
+def matmul_by_columns(a: Tensor, b: Tensor) -> Tensor:
+    """Return a @ b for a matrix b, (n, M), by blocks of its columns.
+
+    The last block is padded: the bits of a column do not depend on how many others there are.
+    """
+    product = b.new_empty(len(a), b.shape[1])
+    for columns in slices(b.shape[1], BLOCK_COLUMNS):
+        block = b[:, columns]
+        n = block.shape[1]
+        padded = torch.nn.functional.pad(block, (0, BLOCK_COLUMNS - n))
+        product[:, columns] = matmul(a, padded)[:, :n]
     return product
 
 

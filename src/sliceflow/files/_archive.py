@@ -34,8 +34,9 @@ TENSORS = {
     **dict.fromkeys(
         ("values", "scores", "y_values", "y_scores", "u_values", "u_scores"), (torch.float64,)
     ),
-    **dict.fromkeys(("centres", "metrics", "coefficients", "limits"), (torch.float64,)),
+    **dict.fromkeys(("centres", "metrics", "coefficients", "limits", "slack"), (torch.float64,)),
     **dict.fromkeys(("mask", "kept", "u_kept"), (torch.bool,)),
+    "modes": (torch.int64,),
     "knots": (torch.int16, torch.int32),
     "particles": (torch.float32, torch.float64),
 }

@@ -6,10 +6,11 @@ import torch
 from torch import Tensor
 
 from sliceflow.codec._conditions import Condition
+from sliceflow.codec._modes import Modes
 from sliceflow.codec._regression import KERNELS, Candidate, Features, Regression
 from sliceflow.codec._residuals import Residuals
 from sliceflow.codec._scores import NormalScores
-from sliceflow.codec._units import Units
+from sliceflow.codec._units import Frame, Units
 from sliceflow.core._reading import FileError
 from sliceflow.core._validation import check_flag, check_number
 from sliceflow.files._archive import Archive, Sizes, as_tensors
@@ -20,11 +21,14 @@ NAME = "residuals.safetensors"
 def residual_part(residuals: Residuals) -> tuple[str, bytes]:
     """Return the name and the bytes of the part."""
     regression = residuals.regression
-    units, features = residuals.units, regression.features
+    units, features = residuals.frame.units, regression.features
     return NAME, as_tensors(
         values=units.scores.values,
         scores=units.scores.scores,
         kept=units.kept,
+        axes=residuals.frame.axes,
+        modes=residuals.modes.columns,
+        slack=residuals.modes.slack,
         u_values=residuals.u_units.scores.values,
         u_scores=residuals.u_units.scores.scores,
         u_kept=residuals.u_units.kept,
@@ -44,6 +48,7 @@ def read_residuals(archive: Archive, condition: Condition, d: int) -> Residuals:
     l, targets = condition.l, d + condition.n_summary
     sizes: Sizes = {
         **{"values": (d, None), "scores": (None,), "kept": (d,)},
+        **{"axes": (d, d), "modes": (None,), "slack": (None, 1)},
         **{"u_values": (d, None), "u_scores": (None,), "u_kept": (d,)},
         **{"y_values": (l, None), "y_scores": (None,), "centres": (None, l)},
         **{"metrics": (None, l, l), "coefficients": (None, targets), "limits": (2, targets)},
@@ -52,14 +57,28 @@ def read_residuals(archive: Archive, condition: Condition, d: int) -> Residuals:
     part = archive.tensors(NAME, sizes)
     if not (part["scale"] > 0).all() or (part["limits"][0] > part["limits"][1]).any():
         raise FileError("its residuals have no scale, or no limits")
-    if condition.n_summary < d:
+    if condition.n_summary < d + len(part["modes"]):
         raise FileError("its summary of y does not fit its columns")
     units, u_units = (
         Units(_scores(part[f"{of}values"], part[f"{of}scores"]), part[f"{of}kept"])
         for of in ("", "u_")
     )
-    rest = (part["limits"], part["scale"], part["shift"])
-    return Residuals(units, _regression(archive.config["candidates"], part), *rest, u_units)
+    return Residuals(
+        Frame(units, part["axes"]),
+        _modes(part["modes"], part["slack"], d),
+        _regression(archive.config["candidates"], part),
+        part["limits"],
+        part["scale"],
+        part["shift"],
+        u_units,
+    )
+
+
+def _modes(columns: Tensor, slack: Tensor, d: int) -> Modes:
+    inside = ((columns >= 0) & (columns < d)).all() and (columns.diff() > 0).all()
+    if not inside or len(slack) != len(columns):
+        raise FileError("its columns with two modes do not fit its columns")
+    return Modes(columns, slack)
 
 
 def _regression(rows: list[list[Any]], part: dict[str, Tensor]) -> Regression:

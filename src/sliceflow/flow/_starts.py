@@ -9,7 +9,7 @@ from torch import Tensor
 from sliceflow.codec._conditions import Condition
 from sliceflow.core._random import Random
 from sliceflow.core._threads import single_threaded
-from sliceflow.directions._operator import matmul, slices
+from sliceflow.directions._operator import BLOCK_COLUMNS, matmul, matmul_by_columns, slices
 from sliceflow.flow._targets import DrawRows
 
 GAUSSIAN_ROWS = 20_000
@@ -17,9 +17,6 @@ GAUSSIAN_ROWS = 20_000
 
 MIN_ROWS = 30
 """A class with at most this many distinct rows starts from the Gaussian of all data."""
-
-PRODUCT_COLUMNS = 256
-"""Number of columns of a matrix product: always the same, since bits may depend on its shape."""
 
 
 class Sampler(Protocol):
@@ -93,16 +90,10 @@ class GaussianSampler:
         x = torch.empty_like(z[: self.means.shape[1]])
         for g, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
             members = (group == g).nonzero().squeeze(1)
-            for part in slices(len(members), PRODUCT_COLUMNS):
+            for part in slices(len(members), BLOCK_COLUMNS):
                 columns = members[part]
-                x[:, columns] = mean.to(x) + _product(factor.to(x), noise[:, columns])
+                x[:, columns] = mean.to(x) + matmul_by_columns(factor.to(x), noise[:, columns])
         return x
-
-
-def _product(factor: Tensor, x: Tensor) -> Tensor:
-    """Return L x for at most `PRODUCT_COLUMNS` columns x, padded to exactly that many."""
-    n = x.shape[1]
-    return matmul(factor, torch.nn.functional.pad(x, (0, PRODUCT_COLUMNS - n)))[:, :n]
 
 
 def _distinct(x: Tensor) -> tuple[Tensor, Tensor]:
