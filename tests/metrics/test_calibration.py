@@ -44,6 +44,11 @@ def test_coverage_of_known_intervals(spread, share):
     np.testing.assert_allclose(covered[1], share, atol=0.025)
 
 
+def test_coverage_of_right_samples_is_right_for_few_of_them():
+    x, samples = drawn(1.0)
+    np.testing.assert_allclose(interval_coverage(x, samples[:, :19], [0.9]), 0.9, atol=0.015)
+
+
 def test_crps_of_a_gaussian_is_that_of_the_formula():
     """For a Gaussian at its own samples it is σ/√π."""
     x, samples = drawn(1.0)

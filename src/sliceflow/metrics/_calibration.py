@@ -24,11 +24,13 @@ def calibration_ranks(x: np.ndarray, samples: np.ndarray) -> np.ndarray:
 def interval_coverage(x: np.ndarray, samples: np.ndarray, levels: Sequence[float]) -> np.ndarray:
     """Return the share of values within the central intervals of samples, (levels, d).
 
-    If samples are right, a share of 0.9 is within the intervals that hold 90 % of the samples.
+    If samples are right, a share of 0.9 is within intervals of the level 0.9, if there are at least
+    19 samples: m samples cut the values of the next one into m + 1 equally likely parts.
     """
     x, samples = _checked(x, samples)
     half = np.asarray(levels, dtype=float) / 2
-    low, high = (np.quantile(samples, ends, axis=1) for ends in (0.5 - half, 0.5 + half))
+    ends = (0.5 - half, 0.5 + half)
+    low, high = (np.quantile(samples, end, axis=1, method="weibull") for end in ends)
     covered: np.ndarray = ((low <= x) & (x <= high)).mean(axis=1)
     return covered
 
