@@ -4,6 +4,7 @@ import hashlib
 import math
 import os
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -69,15 +70,27 @@ def _labels(classes: np.ndarray, y: str | None, n: int) -> np.ndarray:
 
 
 def _columns(codec: Codec, y: str | None, n: int) -> np.ndarray:
-    l = codec.condition.l
-    names = ", ".join(codec.names[-l:]) or f"{l} columns"
+    l, texts = codec.n_given, [] if y is None else y.split(",")
+    words = (None,) * l if codec.words is None else codec.words.columns
     try:
-        values = [float(value) for value in (y or "").split(",")]
-    except ValueError:
-        values = []
-    if len(values) != l:
-        raise ValueError(f"pass --y with a number for each of {names}, such as --y 1,2.5")
-    return np.tile(values, (n, 1))
+        values = [_value(text, known) for text, known in zip(texts, words, strict=True)]
+    except ValueError as error:
+        names = ", ".join(codec.names[-l:]) or f"{l} columns"
+        example = ",".join("2.5" if known is None else str(known[0]) for known in words)
+        kind = "number" if codec.words is None else "value"
+        message = f"pass --y with a {kind} for each of {names}, such as --y {example}"
+        raise ValueError(message) from error
+    return np.tile(np.array(values, dtype=float if codec.words is None else object), (n, 1))
+
+
+def _value(text: str, words: np.ndarray | None) -> Any:
+    """Return a number or, if a column has words, one of them."""
+    if words is None:
+        return float(text)
+    known = {str(word): word for word in words}
+    if text not in known:
+        raise ValueError(f"{text} is not one of {', '.join(known)}")
+    return known[text]
 
 
 def as_bytes(x: np.ndarray) -> np.ndarray:

@@ -101,14 +101,22 @@ def _names(flag: str, text: str | None) -> list[str]:
 
 def _table(table: Table, fit: Fit) -> Source:
     given, columns = _columns(fit)
-    y = [table.column(name) for name in given]
+    y = _given(table, given)
     names = columns or [name for name in table.columns if name not in given]
     if not names:
         raise ValueError("--y has all columns: leave out at least one, to be modelled")
     observed, x = _observed(fit.observed, (len(names),)), table.numbers(names)
-    if len(y) != 1:
-        return Source(x, table.numbers(given) if given else None, observed, (*names, *given))
-    return Source(x, y[0], observed, (*names, *given))
+    return Source(x, y, observed, (*names, *given))
+
+
+def _given(table: Table, names: list[str]) -> np.ndarray | None:
+    """Return columns y: numbers, or words and numbers as objects; one column by itself."""
+    if len(names) < 2:
+        return table.column(names[0]) if names else None
+    columns = [table.column(name) for name in names]
+    if all(column.dtype.kind != "U" for column in columns):
+        return table.numbers(names)
+    return np.stack([column.astype(object) for column in columns], axis=1)
 
 
 def _images(images: Images, fit: Fit) -> Source:

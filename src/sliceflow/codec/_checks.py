@@ -162,7 +162,7 @@ def are_labels(y: Any, y_type: str | None = None) -> bool:
 def check_columns(y: Any, n: int) -> Tensor:
     """Return the numbers y of n rows, with shape (l, n)."""
     values = check_numbers(y, "y")
-    _check_length(values.shape, n)
+    check_length(values.shape, n)
     if values.numel() == 0:
         raise ValueError(f"y has shape {tuple(values.shape)}, no columns: leave it out")
     check_finite(values, "y")
@@ -180,7 +180,7 @@ def check_training_columns(y: Any, n: int) -> Tensor:
 def check_labels(y: Any, n: int) -> tuple[np.ndarray, Tensor]:
     """Return the classes, and the class number of each of n rows."""
     y = _one_column(_array(y))
-    _check_length(y.shape, n)
+    check_length(y.shape, n)
     if y.ndim != 1:
         raise ValueError(
             f"y has shape {y.shape}: pass one column of labels, or "
@@ -282,15 +282,21 @@ def check_given_columns(y: Any, n: int, l: int, names: Sequence[str] = ()) -> Te
     """
     if y is None:
         raise ValueError(f"the model is conditional: pass y, the value(s) of {l} column(s)")
-    y = _as_frame(y) if l > 1 else y
-    if _is_frame(y) and names:
-        _check_names(y, names)
-        y = y[list(names)]
-    values = check_numbers(y, "y")
+    values = check_numbers(_named_columns(_as_frame(y) if l > 1 else y, names), "y")
     if l == 1 and values.ndim < 2:
         values = values.reshape(-1, 1)
     check_finite(values, "y")
     return torch.from_numpy(_one_or_each(values.cpu().double().numpy(), n, (l,)).T.copy())
+
+
+def check_given_objects(y: Any, n: int, l: int, names: Sequence[str] = ()) -> np.ndarray:
+    """Return n rows of words and numbers, (n, l), given one row for all or one for each.
+
+    Columns of a data frame are found by name, if ``names`` are known.
+    """
+    if y is None:
+        raise ValueError(f"the model is conditional: pass y, the values of {l} columns")
+    return _one_or_each(as_objects(_named_columns(_as_frame(y), names)), n, (l,))
 
 
 def check_given_rows(y: Any, n: int, mask: Tensor, names: Sequence[str] = ()) -> Tensor:
@@ -344,6 +350,14 @@ def _as_frame(y: Any) -> Any:
     """Return a row of a pandas data frame as a data frame, and anything else unchanged."""
     is_row = hasattr(y, "to_frame") and hasattr(y, "index")
     return y.to_frame().T if is_row else y
+
+
+def _named_columns(y: Any, names: Sequence[str]) -> Any:
+    """Return these columns of a data frame, if names are known, and anything else unchanged."""
+    if not _is_frame(y) or not names:
+        return y
+    _check_names(y, names)
+    return y[list(names)]
 
 
 def _check_names(frame: Any, names: Sequence[str]) -> None:
@@ -403,12 +417,23 @@ def _array(y: Any) -> np.ndarray:
     return np.char.decode(array) if array.dtype.kind == "S" else array
 
 
+def as_objects(y: Any) -> np.ndarray:
+    """Return y as an array in which words and numbers are kept apart.
+
+    Arrays of numbers are returned as they are. NumPy would turn a list of both into words.
+    """
+    if isinstance(y, list | tuple):
+        return np.array(y, dtype=object)
+    return _array(y)
+
+
 def _one_column(y: np.ndarray) -> np.ndarray:
     """Return a column of labels as a one-dimensional array."""
     return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
 
-def _check_length(shape: tuple[int, ...], n: int) -> None:
+def check_length(shape: tuple[int, ...], n: int) -> None:
+    """Refuse a y of another number of rows than x."""
     if not shape or shape[0] != n:
         raise ValueError(
             f"x has {n} rows but y has shape {tuple(shape)}: pass one y for each row of x"

@@ -12,6 +12,7 @@ vectors. New samples start from their conditions:
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -21,12 +22,15 @@ from torch import Tensor
 
 from sliceflow.codec._checks import (
     are_labels,
+    as_objects,
     check_columns,
     check_given_bytes,
     check_given_columns,
     check_given_labels,
+    check_given_objects,
     check_given_rows,
     check_labels,
+    check_length,
     check_mask,
     check_rows,
     check_training_columns,
@@ -47,6 +51,7 @@ from sliceflow.codec._regression import CANDIDATES, Candidate
 from sliceflow.codec._residuals import Residuals
 from sliceflow.codec._scaling import Scaling
 from sliceflow.codec._support import Support
+from sliceflow.codec._words import Words
 from sliceflow.core._devices import cpu_by_default
 from sliceflow.core._validation import check_number
 
@@ -77,6 +82,8 @@ class Codec:
         The names of the columns of x, then of y; empty if they have none.
     residuals
         The regression of x on y, if particles are its residuals.
+    words
+        The words of y, if it has columns of words and of numbers.
     """
 
     x: Kind
@@ -87,6 +94,7 @@ class Codec:
     classes: np.ndarray | None = None
     names: tuple[str, ...] = ()
     residuals: Residuals | None = None
+    words: Words | None = None
 
     @classmethod
     @cpu_by_default()
@@ -121,8 +129,10 @@ class Codec:
         other parameters.
         """
         rows, kind = check_training_rows(x), Kind.of(x)
+        words = Words.of(y) if y_type is None and observed is None else None
+        numbers = y if words is None else _expanded(words, y, len(rows))
         condition, given, classes = _choose_condition(
-            kind.shape, len(rows), y, y_type, amplifier, observed
+            kind.shape, len(rows), numbers, y_type, amplifier, observed
         )
         z = condition.join(rows.cpu().flatten(1).T, given)
         support = Support.of(z, condition.numbers(kind.shape))
@@ -135,7 +145,8 @@ class Codec:
             condition = Summary(condition.l, d, residuals.n_summary)
         y_kind = None if y is None else Kind.of(y)
         names = _names(x, y, d)
-        return cls(kind, y_kind, condition, scaling, support, classes, names, residuals), z
+        made = cls(kind, y_kind, condition, scaling, support, classes, names, residuals, words)
+        return made, z
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -150,7 +161,12 @@ class Codec:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns of a table, then of y; numbered if they have none."""
-        return self.names or numbered_names(math.prod(self.shape), self.condition.n_columns)
+        return self.names or numbered_names(math.prod(self.shape), self.n_given)
+
+    @property
+    def n_given(self) -> int:
+        """The number of columns of y, before words become several."""
+        return self.condition.n_columns if self.words is None else len(self.words.columns)
 
     @property
     def needs_data(self) -> bool:
@@ -193,6 +209,8 @@ class Codec:
         _, y = self.condition.split(self._decoded(z))
         if y is None or self.y is None:
             return None
+        if self.words is not None:
+            return self.words.collapse(y)
         if self.classes is None:
             return self.y.restore(y.T)
         labels = self.classes[y.numpy()].reshape(-1, *self.y.shape)
@@ -209,14 +227,29 @@ class Codec:
         elif self.classes is not None:
             return check_given_labels(y, n, self.classes)
         elif self.condition.l:
-            names = self.names[-self.condition.l :]
-            given = numbers = check_given_columns(y, n, self.condition.l, names)
+            given = numbers = self._given_columns(n, y)
         elif y is None:
             return torch.empty(0, n)
         else:
             raise ValueError("the model is unconditional: fit(x, y) to sample with y")
-        self.support.warn_beyond(numbers, self.columns)
+        self.support.warn_beyond(numbers, self._coordinates)
         return given
+
+    def _given_columns(self, n: int, y: Any) -> Tensor:
+        """Return n columns of y, (l, n)."""
+        l = self.n_given
+        names = self.names[-l:]
+        if self.words is None:
+            return check_given_columns(y, n, l, names)
+        return self.words.expand(check_given_objects(y, n, l, names))
+
+    @property
+    def _coordinates(self) -> Sequence[str]:
+        """The name of each coordinate of joined particles of a table."""
+        if self.words is None:
+            return self.columns
+        d = math.prod(self.shape)
+        return [*self.columns[:d], *self.words.repeat(self.columns[d:])]
 
     def particles(self, given: Tensor) -> Tensor:
         """Return particles (D, n), in float32, with these conditions; the rest is arbitrary."""
@@ -241,6 +274,8 @@ class Codec:
         """Return y of n rows of data in the form that the condition joins to x."""
         if self.classes is not None:
             return check_given_labels(y, n, self.classes)
+        if self.words is not None:
+            return _expanded(self.words, y, n).T
         if self.condition.l:
             return check_columns(y, n)
         if y is not None:
@@ -280,6 +315,13 @@ def _choose_condition(
         return Columns(len(columns), _amplifier(amplifier, NUMBER_AMPLIFIER)), columns, None
     classes, codes = check_labels(y, n)
     return Label(len(classes), _amplifier(amplifier, LABEL_AMPLIFIER)), codes, classes
+
+
+def _expanded(words: Words, y: Any, n: int) -> Tensor:
+    """Return columns y of words and numbers, for n rows, as numbers, (n, l)."""
+    rows = as_objects(y)
+    check_length(rows.shape, n)
+    return words.expand(rows).T
 
 
 def _is_regressed(kind: Kind, condition: Condition, amplifier: float | None) -> bool:

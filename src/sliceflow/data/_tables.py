@@ -95,8 +95,7 @@ class Table:
                 self._refuse(name, row, f"{_short(words[row])!r}", fault)
         if faults:
             raise ValueError(
-                f"{self.path}: column {name!r} is words, not numbers: leave it out, or use it "
-                "alone as y"
+                f"{self.path}: column {name!r} is words, not numbers: leave it out, or use it as y"
             )
 
     def _refuse(self, name: str, row: int, what: str, fix: str) -> None:

@@ -56,8 +56,8 @@ def _given(codec: Codec) -> tuple[str, str]:
         labels = codec.classes.tolist()
         return f"given a label: {', '.join(map(str, labels))}", f", y={labels[0]!r}"
     if codec.condition.l:
-        names = ", ".join(codec.columns[-codec.condition.l :])
-        return f"given numbers: {names}", f", y=[{names}]"
+        names = ", ".join(codec.columns[-codec.n_given :])
+        return f"given {names}", f", y=[{names}]"
     if codec.condition.mask is not None:
         return "given a part of it", ", y=rows"
     return "unconditionally", ""

@@ -29,6 +29,7 @@ from sliceflow.codec._kinds import Kind
 from sliceflow.codec._residuals import Residuals
 from sliceflow.codec._scaling import Scaling
 from sliceflow.codec._support import Support
+from sliceflow.codec._words import Words
 from sliceflow.core._random import NumPyRandom, Random
 from sliceflow.core._reading import FileError
 from sliceflow.core._validation import (
@@ -91,8 +92,8 @@ def _from_version_3(config: Config) -> Config:
     """Convert version 3: all steps had the size of the engine, and there was no regression."""
     stages = [stage | {"step_size": 1.0} for stage in config["schedule"]]
     condition = config["condition"] | {"n_summary": 0}
-    added = {"version": 4, "schedule": stages, "condition": condition, "candidates": []}
-    return config | added
+    changed = {"schedule": stages, "condition": condition}
+    return config | changed | {"version": 4, "candidates": [], "words": None}
 
 
 MIGRATIONS: Migrations = {1: _from_version_1, 2: _from_version_2, 3: _from_version_3}
@@ -183,10 +184,15 @@ def _codec_config(codec: Codec) -> Config:
         "x": _kind_config(codec.x),
         "y": None if codec.y is None else _kind_config(codec.y) | {"shape": codec.y.shape},
         "classes": None if classes is None else [classes.dtype.str, classes.tolist()],
+        "words": None if codec.words is None else _words_config(codec.words),
         "names": codec.names or None,
         "has_support": len(codec.support.given) > 0,
         "candidates": [] if codec.residuals is None else codec.residuals.regression.candidates,
     }
+
+
+def _words_config(words: Words) -> list[Any]:
+    return [None if column is None else column.tolist() for column in words.columns]
 
 
 def _kind_config(kind: Kind) -> Config:
@@ -258,16 +264,37 @@ def _codec(archive: Archive, spec: Spec) -> Codec:
     scaling = archive.tensors("scaling.safetensors", {"shift": (size, 1), "scale": (size, 1)})
     if not (scaling["scale"] > 0).all():
         raise FileError("its scales are not positive")
+    words = _words(config["words"], spec.condition)
+    n_given = spec.condition.n_columns if words is None else len(words.columns)
     return Codec(
         _kind(config["x"], spec.shape),
-        _y_kind(config["y"], spec.condition),
+        _y_kind(config["y"], n_given),
         spec.condition,
         Scaling(**scaling),
         _support(archive, spec),
         _classes(config["classes"], spec.condition),
-        _names(config.get("names"), spec),
+        _names(config.get("names"), math.prod(spec.shape), n_given),
         _residuals(archive, spec),
+        words,
     )
+
+
+def _words(config: Any, condition: Condition) -> Words | None:
+    if config is None:
+        return None
+    words = Words(tuple(None if column is None else _distinct(column) for column in config))
+    if len(config) < 2 or sum(words.widths) != condition.l:
+        raise FileError(f"its columns of words do not fit the {condition.l} columns of y")
+    return words
+
+
+def _distinct(values: list[Any]) -> np.ndarray:
+    """Return the words of a column, which are all strings or all booleans."""
+    words = np.array(values, dtype=object)
+    is_known = len({type(value) for value in values}) == 1 and isinstance(values[0], str | bool)
+    if not is_known or not np.array_equal(np.unique(words), words):
+        raise FileError(f"the words {values} are not distinct ones in order")
+    return words
 
 
 def _residuals(archive: Archive, spec: Spec) -> Residuals | None:
@@ -284,12 +311,12 @@ def _kind(config: Config, shape: tuple[int, ...]) -> Kind:
     return Kind(DTYPES[config["dtype"]], shape, torch.device("cpu") if is_tensor else None)
 
 
-def _y_kind(config: Config | None, condition: Condition) -> Kind | None:
+def _y_kind(config: Config | None, n_given: int) -> Kind | None:
     if config is None:
         return None
     shape = tuple(check_integer("shape", side, 1) for side in config["shape"])
-    if math.prod(shape) != condition.n_columns:
-        raise FileError(f"its y has shape {shape}, and not {condition.n_columns} columns")
+    if math.prod(shape) != n_given:
+        raise FileError(f"its y has shape {shape}, and not {n_given} columns")
     return _kind(config, shape)
 
 
@@ -361,10 +388,9 @@ def _classes(config: list[Any] | None, condition: Condition) -> np.ndarray | Non
     return classes
 
 
-def _names(config: Any, spec: Spec) -> tuple[str, ...]:
+def _names(config: Any, d: int, given: int) -> tuple[str, ...]:
     if config is None:
         return ()
-    d, given = math.prod(spec.shape), spec.condition.n_columns
     is_names = isinstance(config, list) and all(isinstance(name, str) for name in config)
     if not is_names or len(config) != d + given:
         raise FileError(f"the names {config} are not those of {d} columns of x and {given} of y")
