@@ -1,5 +1,7 @@
 """Columns of words and numbers together as conditions."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -72,9 +74,8 @@ def test_a_saved_model_has_its_words(flow, tmp_path):
     ],
 )
 def test_a_wrong_y_is_refused(flow, y, fix):
-    with pytest.raises(ValueError, match=".") as error:
+    with pytest.raises(ValueError, match=re.escape(fix)):
         flow.sample(1, y=y)
-    assert fix in str(error.value)
 
 
 def test_a_number_beyond_the_data_is_named(flow):
