@@ -148,7 +148,7 @@ def change_numbers(rng: np.random.Generator, parts: Parts) -> None:
         parts["config.json"] = json.dumps(config).encode()
         return
     name, tensors = _any_tensors(rng, parts)
-    key = str(rng.choice(list(tensors)))
+    key = str(rng.choice([key for key in tensors if tensors[key].size]))
     tensor = tensors[key] = tensors[key].copy()
     some = rng.integers(tensor.size, size=rng.choice([1, tensor.size]))
     with np.errstate(all="ignore"):

@@ -27,9 +27,16 @@ def test_particles_come_back(n):
     y = RNG.normal(size=(2, n))
     z = particles(y[:1] + RNG.normal(size=(3, n)), y)
     residuals, encoded = Residuals.fit(z, 3)
-    for there in (encoded, residuals.forward(z)):
-        assert there.shape == (3 + residuals.n_summary + 3 + 2, n)
-        np.testing.assert_allclose(residuals.inverse(there), z, atol=1e-5)
+    assert encoded.shape == (3 + residuals.n_summary + 3 + 2, n)
+    np.testing.assert_allclose(residuals.inverse(encoded), z, atol=1e-5)
+
+
+def test_new_particles_come_back_unless_their_residuals_are_beyond_all_others():
+    y = RNG.normal(size=(2, 2000))
+    z = particles(y[:1] + RNG.normal(size=(3, 2000)), y)
+    residuals, _ = Residuals.fit(z[:, :1000], 3)
+    back = residuals.inverse(residuals.forward(z[:, 1000:]))
+    assert ((back - z[:, 1000:]).abs() < 1e-5).all(dim=0).double().mean() > 0.98
 
 
 def test_residuals_have_one_mean_and_deviation_whatever_y_is():

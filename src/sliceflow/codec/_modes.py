@@ -14,6 +14,9 @@ from torch import Tensor
 MAX_RELATIVE = 0.4
 """Sizes of residuals with two modes deviate from their prediction by less than this part of it."""
 
+MIN_ROWS = 100
+"""With fewer rows, two modes may be there by chance."""
+
 SLACK = 2.0
 """A mode begins this many standard deviations below the predicted size."""
 
@@ -24,7 +27,8 @@ LEFT = 0.01
 def have_two(residuals: Tensor, log_variance: Tensor) -> Tensor:
     """Return which columns of residuals, (d, n), have two modes: their numbers, (F,)."""
     sizes = residuals.abs() * (-log_variance / 2).exp()
-    return (sizes.std(dim=1) < MAX_RELATIVE * sizes.mean(dim=1)).nonzero().squeeze(1)
+    are_close = sizes.std(dim=1) < MAX_RELATIVE * sizes.mean(dim=1)
+    return (are_close & (sizes.shape[1] >= MIN_ROWS)).nonzero().squeeze(1)
 
 
 @dataclass(frozen=True, eq=False)

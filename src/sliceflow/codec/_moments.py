@@ -45,9 +45,9 @@ class Moments:
         Predicts the mean and log σ² of each column of x, the sizes of residuals with two modes, and
         products of residuals.
     predicted
-        The predictions for each row that was fitted, by a fit without it, (T, n).
+        The predictions for each row, by fits without it, (T, n).
     residuals
-        x − μ(y) of each row that was fitted, (d, n).
+        x − μ(y) of each row, (d, n).
     """
 
     modes: Modes
@@ -58,7 +58,7 @@ class Moments:
     @classmethod
     def of(cls, regressor: Regressor, x: Tensor) -> Self:
         """Predict the moments of x, (d, n)."""
-        means, mean = regressor.fit(x.T, MIN_BEND)
+        means, mean = regressor.boost(x.T, MIN_BEND)
         residuals = closed = x - mean.T
         variances, log_variance = _log_variances(regressor, closed)
         modes, sizes, size = NO_MODES, means @ x.new_empty(len(x), 0), mean[:, :0]
@@ -94,7 +94,7 @@ class Moments:
 
 def _log_variances(regressor: Regressor, residuals: Tensor) -> tuple[Regression, Tensor]:
     """Return the regression of log σ² of residuals, (d, n)."""
-    return regressor.fit(single_threaded(lambda: _log_squares(residuals.T)))
+    return regressor.boost(single_threaded(lambda: _log_squares(residuals.T)))
 
 
 def _best_products(regressor: Regressor, u: Tensor) -> tuple[Regression, Tensor]:

@@ -1,8 +1,9 @@
-"""Regression of any number of targets on y, in closed form: ridges of several kernels, stacked.
+"""Regression of any number of targets on y: ridges of several kernels, stacked, and trees.
 
 Each candidate is a ridge regression on y and on the kernel values between y and some centres.
 Candidates are averaged with the weights whose leave-one-out errors are smallest: stacking (Breiman
-1996). All leave-one-out predictions have closed forms, so that nothing is fitted twice.
+1996). All leave-one-out predictions have closed forms, so that nothing is fitted twice. Boosted
+trees predict what these leave over.
 """
 
 import math
@@ -15,8 +16,12 @@ from torch import Tensor
 from sliceflow.codec._metric import learned_metric
 from sliceflow.codec._ridge import Ridge
 from sliceflow.codec._scores import NormalScores
+from sliceflow.codec._trees import Boosting, Trees
 from sliceflow.core._random import Random
 from sliceflow.core._threads import parallel
+
+MAX_FITTED, MAX_BOOSTED = 20_000, 50_000
+"""Maximum number of rows to which candidates, and trees, are fitted."""
 
 MAX_CENTRES = 1000
 """Maximum number of rows from which kernels measure distances."""
@@ -117,25 +122,36 @@ class Regression:
         What the candidates see of y.
     candidates, coefficients
         The candidates, and the coefficients of each, times its weight: (P, T).
+    trees
+        For each target, the trees that predict what candidates leave over, if there are any.
     """
 
     features: Features
     candidates: tuple[Candidate, ...]
     coefficients: tuple[Tensor, ...]
+    trees: tuple[Trees | None, ...]
 
     @classmethod
     def joined(cls, parts: list[Self]) -> Self:
-        """Return the regression of the targets of all parts, which see the same of y."""
-        coefficients = zip(*(part.coefficients for part in parts), strict=True)
-        first = parts[0]
-        return cls(first.features, first.candidates, tuple(torch.cat(c, 1) for c in coefficients))
+        """Return the regression of the targets of all parts, which see the same of y.
+
+        Kernels that none of them uses are left out.
+        """
+        each = zip(*(part.coefficients for part in parts), strict=True)
+        joined = zip(parts[0].candidates, (torch.cat(c, dim=1) for c in each), strict=True)
+        used = {candidate: c for candidate, c in joined if c.any() or not candidate.has_kernel}
+        trees = tuple(trees for part in parts for trees in part.trees)
+        return cls(parts[0].features, tuple(used), tuple(used.values()), trees)
 
     def __matmul__(self, matrix: Tensor) -> Self:
-        """Return the regression of combinations of the targets: those of the columns of (T, K)."""
-        return replace(self, coefficients=tuple(c @ matrix for c in self.coefficients))
+        """Return the regression of combinations of targets, the columns of (T, K); no trees."""
+        coefficients = tuple(c @ matrix for c in self.coefficients)
+        return replace(self, coefficients=coefficients, trees=(None,) * matrix.shape[1])
 
     def __call__(self, y: Tensor) -> Tensor:
         """Return the predictions for rows y, (n, l): (n, T)."""
+        if not len(y):
+            return y.new_empty(0, self.coefficients[0].shape[1])
         rows, place = torch.unique(y, dim=0, return_inverse=True)
         padded = torch.nn.functional.pad(rows, (0, 0, 0, -len(rows) % BLOCK))
         return torch.cat(parallel(self._predict, torch.split(padded, BLOCK)))[place]
@@ -143,7 +159,11 @@ class Regression:
     def _predict(self, y: Tensor) -> Tensor:
         predicted = torch.zeros(len(y), self.coefficients[0].shape[1], dtype=torch.float64)
         for candidate, c in zip(self.candidates, self.coefficients, strict=True):
-            predicted += self.features(y, candidate) @ c
+            if c.any():
+                predicted += self.features(y, candidate) @ c
+        for target, trees in enumerate(self.trees):
+            if trees is not None:
+                predicted[:, target] += trees(y)
         return predicted
 
 
@@ -153,7 +173,7 @@ class Regressor:
     Parameters
     ----------
     y
-        Rows of standardised columns, in float64.
+        Rows of standardised columns, in float64, in random order.
     x
         Targets that metrics are learned to predict, (n, d), standardised.
     candidates
@@ -165,8 +185,9 @@ class Regressor:
     def __init__(
         self, y: Tensor, x: Tensor, candidates: tuple[Candidate, ...], rng: Random
     ) -> None:
+        self.y, self.boosting = y, Boosting(y[:MAX_BOOSTED])
+        y, l = y[:MAX_FITTED], y.shape[1]
         centres = y[torch.from_numpy(rng.permutation(len(y))[:MAX_CENTRES])]
-        l = y.shape[1]
         self.features = Features(NormalScores.of(y.T), centres, y.new_empty(0, l, l))
         if l > MAX_METRIC:
             candidates = tuple(c for c in candidates if not c.has_metric)
@@ -177,19 +198,38 @@ class Regressor:
         self.candidates = candidates
         self.ridges = parallel(lambda c: Ridge.of(self.features(y, c)), candidates)
 
+    def boost(self, targets: Tensor, min_gain: float = MIN_GAIN) -> tuple[Regression, Tensor]:
+        """Return what `fit` does, and trees that predict what it leaves over."""
+        regression, predicted = self.fit(targets, min_gain)
+        if not any(candidate.has_kernel for candidate in self.candidates):
+            return regression, predicted
+        left = (targets - predicted).T
+        trees, more = zip(*parallel(self._boosted, left), strict=True)
+        return replace(regression, trees=trees), predicted + torch.stack(more, dim=1)
+
+    def _boosted(self, target: Tensor) -> tuple[Trees | None, Tensor]:
+        """Return the trees of a target, (n,), and predictions by trees that have not seen a row."""
+        trees, without = self.boosting.fit(target[:MAX_BOOSTED].contiguous())
+        others = self.y[MAX_BOOSTED:]
+        rest = target.new_zeros(len(others)) if trees is None else trees(others)
+        return trees, torch.cat([without, rest])
+
     def fit(self, targets: Tensor, min_gain: float = MIN_GAIN) -> tuple[Regression, Tensor]:
-        """Return the regression of targets (n, T), and their leave-one-out predictions.
+        """Return the regression of targets (n, T), and predictions by fits without each row.
 
         ``min_gain`` is the part by which kernels must lessen the squared errors of a linear
         candidate, which is smoother.
         """
-        fits = parallel(lambda ridge: ridge.fit(targets), self.ridges)
+        fitted = targets[:MAX_FITTED]
+        fits = parallel(lambda ridge: ridge.fit(fitted), self.ridges)
         predictions = torch.stack([prediction for _, prediction in fits])
-        errors = (predictions - targets).permute(2, 0, 1)
+        errors = (predictions - fitted).permute(2, 0, 1)
         weights = torch.stack(parallel(lambda e: self._weights(e, min_gain), errors), dim=1)
         coefficients = [c * w for (c, _), w in zip(fits, weights, strict=True)]
-        regression = Regression(self.features, self.candidates, tuple(coefficients))
-        return regression, (weights[:, None] * predictions).sum(dim=0)
+        no_trees = (None,) * targets.shape[1]
+        regression = Regression(self.features, self.candidates, tuple(coefficients), no_trees)
+        without = (weights[:, None] * predictions).sum(dim=0)
+        return regression, torch.cat([without, regression(self.y[MAX_FITTED:])])
 
     def _weights(self, errors: Tensor, min_gain: float) -> Tensor:
         """Return the weights of candidates with these errors, (C, n): if enough, one linear."""

@@ -24,9 +24,6 @@ from sliceflow.codec._units import Frame, Units
 from sliceflow.core._random import Draw, Random
 from sliceflow.core._threads import single_threaded
 
-MAX_ROWS = 20_000
-"""Maximum number of rows to which regressions are fitted."""
-
 MIN_SPREAD = 0.1
 """Minimum standard deviation by which the summary is divided.
 
@@ -81,25 +78,20 @@ class Residuals:
     ) -> tuple[Self, Tensor]:
         """Return the regression of x on y of particles (d + l, n), and them as residuals.
 
-        Residuals of rows that were fitted are those of a fit without them.
+        Residuals of each row are those of fits without it.
         """
         order = torch.from_numpy(Random(0, Draw.CENTRES).permutation(z.shape[1]))
-        fitted, others = order[:MAX_ROWS], order[MAX_ROWS:]
-        x, y = z[:d].double(), z[d:].double().T
-        regressor = Regressor(y[fitted], x[:, fitted].T, candidates, Random(0, Draw.CENTRES))
-        frame, moments = _predict(x, fitted, regressor)
+        x, y = torch.split(z[:, order].double(), [d, len(z) - d])
+        frame, moments = _predict(x, y.T.contiguous(), candidates)
         x = frame.forward(x)
-        predicted = x.new_empty(len(moments.predicted), len(y))
-        predicted[:, fitted] = moments.predicted
-        if len(others):
-            predicted[:, others] = moments.regression(y[others]).T
-        residuals = single_threaded(lambda: cls._standardised(frame, moments, x, predicted))
-        return residuals, residuals._joined(x, predicted, z[d:])
+        residuals = single_threaded(lambda: cls._standardised(frame, moments, x))
+        encoded = residuals._joined(x, moments.predicted, y)
+        return residuals, encoded[:, order.argsort()]
 
     @classmethod
-    def _standardised(cls, frame: Frame, moments: Moments, x: Tensor, predicted: Tensor) -> Self:
-        """Return residuals with the deviations of these x, (d, n), and predictions, (T, n)."""
-        d, seen = len(x), _seen(x, predicted, moments.modes)
+    def _standardised(cls, frame: Frame, moments: Moments, x: Tensor) -> Self:
+        """Return residuals with the deviations of these x, (d, n)."""
+        d, seen = len(x), _seen(x, moments.predicted, moments.modes)
         spread, summary = seen.std(dim=1, keepdim=True), seen[d:]
         scale = torch.cat([spread[:d].clamp(min=TINY), spread[d:].clamp(min=MIN_SPREAD)])
         shift, u_units = summary.mean(dim=1, keepdim=True), Units.of(seen[:d] / scale[:d])
@@ -139,17 +131,18 @@ def _seen(x: Tensor, predicted: Tensor, modes: Modes) -> Tensor:
     return torch.cat([u, mean, predicted[2 * d :]])
 
 
-def _predict(x: Tensor, fitted: Tensor, regressor: Regressor) -> tuple[Frame, Moments]:
-    """Return the frame of x, (d, n), and the moments of its fitted rows in this frame.
+def _predict(x: Tensor, y: Tensor, candidates: tuple[Candidate, ...]) -> tuple[Frame, Moments]:
+    """Return the frame of x, (d, n), and its moments in this frame, given y, (n, l).
 
     Flat columns keep their units only if columns depend on each other, given y. Residuals that are
     correlated are seen along their principal axes.
     """
+    frame, without_flat = single_threaded(lambda: (Frame.of(x), Frame.of(x, keep_flat=False)))
+    regressor = Regressor(y, frame.forward(x).T, candidates, Random(0, Draw.CENTRES))
 
     def moments(frame: Frame) -> Moments:
-        return Moments.of(regressor, frame.forward(x[:, fitted]))
+        return Moments.of(regressor, frame.forward(x))
 
-    frame, without_flat = single_threaded(lambda: (Frame.of(x), Frame.of(x, keep_flat=False)))
     found = moments(frame)
     if found.are_correlated():
         frame = frame.rotated(found.principal_axes())

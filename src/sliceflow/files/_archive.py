@@ -36,7 +36,8 @@ TENSORS = {
     ),
     **dict.fromkeys(("centres", "metrics", "coefficients", "limits", "slack"), (torch.float64,)),
     **dict.fromkeys(("mask", "kept", "u_kept"), (torch.bool,)),
-    "modes": (torch.int64,),
+    **dict.fromkeys(("modes", "tree_counts", "tree_columns"), (torch.int64,)),
+    **dict.fromkeys(("tree_cuts", "tree_values"), (torch.float64,)),
     "knots": (torch.int16, torch.int32),
     "particles": (torch.float32, torch.float64),
 }

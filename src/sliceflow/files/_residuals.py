@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -10,12 +11,14 @@ from sliceflow.codec._modes import Modes
 from sliceflow.codec._regression import KERNELS, Candidate, Features, Regression
 from sliceflow.codec._residuals import Residuals
 from sliceflow.codec._scores import NormalScores
+from sliceflow.codec._trees import DEPTH, FOLDS, NO_TREES, Trees
 from sliceflow.codec._units import Frame, Units
 from sliceflow.core._reading import FileError
 from sliceflow.core._validation import check_flag, check_number
 from sliceflow.files._archive import Archive, Sizes, as_tensors
 
 NAME = "residuals.safetensors"
+TREE_PARTS = ("tree_columns", "tree_cuts", "tree_values")
 
 
 def residual_part(residuals: Residuals) -> tuple[str, bytes]:
@@ -37,9 +40,37 @@ def residual_part(residuals: Residuals) -> tuple[str, bytes]:
         centres=features.centres,
         metrics=features.metrics,
         coefficients=torch.cat(regression.coefficients),
+        **_tree_tensors(regression.trees),
         limits=residuals.limits,
         scale=residuals.scale,
         shift=residuals.shift,
+    )
+
+
+def _tree_tensors(trees: tuple[Trees | None, ...]) -> dict[str, Tensor]:
+    """Return the trees of all targets one after the other, and how many each sequence has."""
+    found = [each for each in trees if each is not None] or [NO_TREES]
+    counts = [0 if each is None else each.values.shape[1] for each in trees]
+    return {
+        "tree_counts": torch.from_numpy(np.array(counts)),
+        "tree_columns": torch.cat([each.columns.flatten(0, 1) for each in found]),
+        "tree_cuts": torch.cat([each.cuts.flatten(0, 1) for each in found]),
+        "tree_values": torch.cat([each.values.flatten(0, 1) for each in found]),
+    }
+
+
+def _trees(part: dict[str, Tensor], l: int) -> tuple[Trees | None, ...]:
+    """Return the trees of each target, of l columns of y."""
+    counts, columns = part["tree_counts"], part["tree_columns"]
+    sizes = (FOLDS * counts).tolist()
+    if (counts < 0).any() or {len(part[name]) for name in TREE_PARTS} != {sum(sizes)}:
+        raise FileError("its trees do not fit what they predict")
+    if ((columns < 0) | (columns >= l)).any():
+        raise FileError("its trees ask for columns that there are not")
+    each = zip(*(torch.split(part[name], sizes) for name in TREE_PARTS), strict=True)
+    return tuple(
+        Trees(*(rows.unflatten(0, (FOLDS, -1)) for rows in parts)) if len(parts[0]) else None
+        for parts in each
     )
 
 
@@ -52,6 +83,8 @@ def read_residuals(archive: Archive, condition: Condition, d: int) -> Residuals:
         **{"u_values": (d, None), "u_scores": (None,), "u_kept": (d,)},
         **{"y_values": (l, None), "y_scores": (None,), "centres": (None, l)},
         **{"metrics": (None, l, l), "coefficients": (None, targets), "limits": (2, targets)},
+        **{"tree_counts": (targets,), "tree_columns": (None, DEPTH), "tree_cuts": (None, DEPTH)},
+        **{"tree_values": (None, 2**DEPTH)},
         **{"scale": (targets, 1), "shift": (condition.n_summary, 1)},
     }
     part = archive.tensors(NAME, sizes)
@@ -91,7 +124,8 @@ def _regression(rows: list[list[Any]], part: dict[str, Tensor]) -> Regression:
         raise FileError("its coefficients do not fit its kernels")
     y_scores = _scores(part["y_values"], part["y_scores"])
     features = Features(y_scores, part["centres"], part["metrics"])
-    return Regression(features, candidates, torch.split(part["coefficients"], widths))
+    coefficients = torch.split(part["coefficients"], widths)
+    return Regression(features, candidates, coefficients, _trees(part, l))
 
 
 def _candidate(row: list[Any]) -> Candidate:
