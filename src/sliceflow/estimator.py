@@ -79,7 +79,7 @@ class SlicedFlow(Parameters):
     y_type : "labels", "numbers" or None
         What y is. By default, strings and booleans are labels. One column of whole numbers is
         labels if it has at most 100 different ones, each occurring at least twice on average.
-        Everything else is numbers.
+        Everything else is numbers. Several columns may be words and numbers together.
     amplifier : float, optional
         The paper's weight of y, ξ. By default 10 for labels, as in the paper. For numbers, giving
         it means the paper's way: by default, tables are predicted from numbers by a regression, and
@@ -182,7 +182,7 @@ class SlicedFlow(Parameters):
             Rows of a table, in any units, or images: bytes from 0 to 255, for which samples are
             bytes too, or floats of about −1 to 1. A `sliceflow.data.stream` has both x and y.
         y : array or tensor, (n,) or (n, l), optional
-            What to condition on: labels or numbers; see ``y_type``.
+            What to condition on: labels or numbers, or columns of both; see ``y_type``.
         checkpoints : path, optional
             A folder in which the state is saved at intervals, on SIGTERM and on Ctrl-C. The same
             fit then resumes from there, with the same bits. The last two checkpoints are kept.

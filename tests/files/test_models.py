@@ -140,6 +140,20 @@ def of_table(request, tmp_path_factory):
     return path, given
 
 
+@pytest.mark.parametrize("curve", [lambda y: 2 * y, np.sin, np.round])
+def test_every_kind_of_regression_is_saved(curve, tmp_path):
+    """Lines need no kernels, curves no trees, and steps all of them."""
+    rng = np.random.default_rng(0)
+    y = rng.uniform(-3, 3, size=1000)
+    x = curve(y)[:, None] + 0.05 * rng.normal(size=(1000, 1))
+    model = SlicedFlow(schedule=8, random_state=0).fit(x, y).model_
+    model.save(tmp_path / "m.zip")
+    found = load(tmp_path / "m.zip")
+    np.testing.assert_array_equal(found.sample(5, 1.4, 0), model.sample(5, 1.4, 0))
+    regressions = (each.codec.residuals.regression for each in (found, model))
+    assert len({regression.candidates for regression in regressions}) == 1
+
+
 @pytest.mark.filterwarnings("ignore:.* is given beyond the data")
 def test_other_numbers_give_finite_samples_or_one_error(of_table, tmp_path):
     """Under sums that are right, whatever the numbers are."""

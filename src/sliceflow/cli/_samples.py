@@ -127,7 +127,10 @@ def save_samples(out: Path, model: Model, x: np.ndarray, y: np.ndarray | None) -
     if kind == ".npz":
         arrays = {"images" if x.ndim == 4 else "x": x}
         if y is not None:
-            arrays["y" if model.codec.classes is None else "labels"] = y
+            # words and numbers together as text: objects could not be read back safely
+            arrays["y" if model.codec.classes is None else "labels"] = (
+                y.astype(str) if y.dtype == object else y
+            )
         with replacing(out) as file:
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
     elif kind == ".csv":

@@ -107,6 +107,11 @@ class Features:
             parts.append(candidate.of(distance / math.sqrt(y.shape[1])))
         return torch.cat(parts, dim=1)
 
+    def of(self, candidates: tuple[Candidate, ...]) -> Self:
+        """Return these features without metrics that none of the candidates has."""
+        has_metric = any(candidate.has_metric for candidate in candidates)
+        return self if has_metric else replace(self, metrics=self.metrics[:0])
+
     def seen(self, y: Tensor, as_scores: bool) -> Tensor:
         """Return rows y as they are, or as normal scores."""
         return self.scores.forward(y.T).T if as_scores else y
@@ -141,7 +146,8 @@ class Regression:
         joined = zip(parts[0].candidates, (torch.cat(c, dim=1) for c in each), strict=True)
         used = {candidate: c for candidate, c in joined if c.any() or not candidate.has_kernel}
         trees = tuple(trees for part in parts for trees in part.trees)
-        return cls(parts[0].features, tuple(used), tuple(used.values()), trees)
+        features = parts[0].features.of(tuple(used))
+        return cls(features, tuple(used), tuple(used.values()), trees)
 
     def __matmul__(self, matrix: Tensor) -> Self:
         """Return the regression of combinations of targets, the columns of (T, K); no trees."""
