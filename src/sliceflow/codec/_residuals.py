@@ -138,7 +138,8 @@ def _predict(x: Tensor, y: Tensor, candidates: tuple[Candidate, ...]) -> tuple[F
     correlated are seen along their principal axes.
     """
     frame, without_flat = single_threaded(lambda: (Frame.of(x), Frame.of(x, keep_flat=False)))
-    regressor = Regressor(y, frame.forward(x).T, candidates, Random(0, Draw.CENTRES))
+    both = torch.cat([x, frame.forward(x)]).T  # metrics are to predict x in either units
+    regressor = Regressor(y, both, candidates, Random(0, Draw.CENTRES))
 
     def moments(frame: Frame) -> Moments:
         return Moments.of(regressor, frame.forward(x))
