@@ -87,9 +87,7 @@ class Moments:
 
     def principal_axes(self) -> Tensor:
         """Return the principal axes of residuals, as columns, (d, d)."""
-        covariance = single_threaded(lambda: _covariance(self.residuals.T))
-        axes: Tensor = single_threaded(lambda: torch.linalg.eigh(covariance)).eigenvectors
-        return axes
+        return single_threaded(lambda: _axes(self.residuals.T))
 
 
 def _log_variances(regressor: Regressor, residuals: Tensor) -> tuple[Regression, Tensor]:
@@ -113,7 +111,7 @@ def _log_squares(residuals: Tensor) -> Tensor:
 
 def _products(u: Tensor) -> Tensor:
     """Return the products of residuals, (n, d), along their principal axes, standardised."""
-    along = u @ torch.linalg.eigh(_covariance(u)).eigenvectors[:, -MAX_AXES:]
+    along = u @ _axes(u)[:, -MAX_AXES:]
     i, j = torch.triu_indices(along.shape[1], along.shape[1])
     products = along[:, i] * along[:, j]
     products = (products - products.mean(dim=0)) / products.std(dim=0).clamp(min=TINY)
@@ -130,6 +128,12 @@ def _best_predicted(targets: Tensor, predicted: Tensor) -> Tensor:
     kept = (shares > MIN_PREDICTED).nonzero().squeeze(1)[-MAX_PRODUCTS:]
     best: Tensor = whitening.T @ combinations[:, kept]
     return best
+
+
+def _axes(rows: Tensor) -> Tensor:
+    """Return the principal axes of rows (n, d), as columns."""
+    axes: Tensor = torch.linalg.eigh(_covariance(rows)).eigenvectors
+    return axes
 
 
 def _covariance(rows: Tensor) -> Tensor:

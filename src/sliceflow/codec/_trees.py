@@ -7,6 +7,7 @@ a look-up. They are written here, not taken from a library, because files hold t
 and because any number of threads must give the same bits.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,9 +52,12 @@ class Trees:
 
     def __call__(self, y: Tensor) -> Tensor:
         """Return the predictions for rows y, (n, l): (n,)."""
-        arrays = (part.numpy() for part in (self.columns, self.cuts, self.values))
-        each = [_predict(y.numpy(), *sequence) for sequence in zip(*arrays, strict=True)]
+        each = [_predict(y.numpy(), *sequence) for sequence in self.sequences()]
         return torch.from_numpy(np.mean(each, axis=0))
+
+    def sequences(self) -> Iterator[tuple[np.ndarray, ...]]:
+        """Return the columns, cuts and values of each sequence."""
+        return zip(*(part.numpy() for part in (self.columns, self.cuts, self.values)), strict=True)
 
 
 NO_TREES = Trees(
@@ -107,8 +111,7 @@ class Boosting:
     def _without(self, trees: Trees) -> Tensor:
         """Return the prediction of each row by the sequence that was fitted without its fold."""
         predicted = np.empty(len(self._y))
-        arrays = (part.numpy() for part in (trees.columns, trees.cuts, trees.values))
-        for fold, sequence in enumerate(zip(*arrays, strict=True)):
+        for fold, sequence in enumerate(trees.sequences()):
             out = self._fold == fold
             predicted[out] = _predict(self._y[out], *sequence)
         return torch.from_numpy(predicted)
