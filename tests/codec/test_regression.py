@@ -40,6 +40,23 @@ def test_a_line_is_predicted_by_a_line():
     assert np.std(x - without.numpy()) == pytest.approx(0.5, rel=0.05)
 
 
+def test_what_y_does_not_tell_is_predicted_by_a_constant():
+    """A line through noise would be wrong far out, where there are few rows."""
+    y, x = RNG.normal(size=(2000, 2)), 3 + RNG.normal(size=(2000, 1))
+    regression, _ = regressor(y, torch.from_numpy(x)).fit(torch.from_numpy(x))
+    near, far = regression(torch.tensor([[0.0, 0.0], [5.0, -5.0]], dtype=torch.float64))[:, 0]
+    assert near == far == pytest.approx(x.mean(), rel=1e-4)
+
+
+def test_a_line_is_one_of_y_and_not_of_its_scores():
+    """Scores are noisy far out, and flat beyond the rows."""
+    y = RNG.normal(size=(2000, 1))
+    x = torch.from_numpy(2 * y + RNG.normal(size=y.shape))
+    regression, _ = regressor(y, x).fit(x)
+    at = regression(torch.tensor([[0.0], [2.0], [4.0], [8.0]], dtype=torch.float64))[:, 0]
+    np.testing.assert_allclose(at.diff(), [4, 4, 8], rtol=0.05)
+
+
 def test_a_curve_is_predicted_much_better_than_by_a_line():
     y = RNG.uniform(-2, 2, size=(2000, 1))
     x = torch.from_numpy(np.sin(3 * y) + 0.1 * RNG.normal(size=y.shape))

@@ -2,12 +2,14 @@
 
 Each candidate is a ridge regression on y and on the kernel values between y and some centres.
 Candidates are averaged with the weights whose leave-one-out errors are smallest: stacking (Breiman
-1996). All leave-one-out predictions have closed forms, so that nothing is fitted twice. Boosted
-trees predict what these leave over.
+1996). All leave-one-out predictions have closed forms, so that nothing is fitted twice. If a line
+or a constant is nearly as good, it is chosen alone. Boosted trees predict what these leave over.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 from typing import NamedTuple, Self
 
 import torch
@@ -27,7 +29,16 @@ MAX_CENTRES = 1000
 """Maximum number of rows from which kernels measure distances."""
 
 MIN_GAIN = 0.01
-"""By which part kernels must lessen squared errors, by default."""
+"""By which part a line of scores must lessen the squared errors of a line.
+
+The default for stacked candidates, too, which must lessen those of the better line.
+"""
+
+CHANCE = 10
+"""By which part, times the number of rows, a line must lessen the squared errors of a constant.
+
+By chance, a line lessens them by about one part in the number of rows.
+"""
 
 INTERCEPT = 3.0
 """The constant feature. It is larger than others, since a penalty should hardly reach it."""
@@ -47,7 +58,7 @@ class Candidate(NamedTuple):
     as_scores
         Whether columns are seen as normal scores, or as they are.
     kernel, width
-        The kernel and its width. Without a kernel, "linear", there is none.
+        The kernel and its width. "linear" and "constant" are no kernels.
     has_metric
         Whether distances are those of a learned metric.
     """
@@ -59,8 +70,12 @@ class Candidate(NamedTuple):
 
     @property
     def has_kernel(self) -> bool:
-        """Whether it is not linear."""
-        return self.kernel != "linear"
+        """Whether it is more than a line."""
+        return self.kernel not in ("linear", "constant")
+
+    def n_features(self, l: int, m: int) -> int:
+        """Return the number of features of l columns of y and m centres."""
+        return 1 if self.kernel == "constant" else 1 + l + m * self.has_kernel
 
     def of(self, distance: Tensor) -> Tensor:
         """Return the values of the kernel at these distances; there √l is about 1."""
@@ -73,7 +88,7 @@ KERNELS: tuple[tuple[str, float, bool], ...] = (
     ("laplace", 1.0, False),
     *(("gaussian", 0.5, True), ("gaussian", 0.25, True), ("laplace", 0.5, True)),
 )
-LINEAR = tuple(Candidate(as_scores) for as_scores in (False, True))
+LINEAR = (Candidate(False, "constant"), Candidate(False), Candidate(True))
 CANDIDATES = (*LINEAR, *(Candidate(as_scores, *k) for as_scores in (False, True) for k in KERNELS))
 
 
@@ -95,17 +110,31 @@ class Features:
     centres: Tensor
     metrics: Tensor
 
-    def __call__(self, y: Tensor, candidate: Candidate) -> Tensor:
-        """Return the features of rows y, (n, l), for a candidate: (n, 1 + l) or (n, 1 + l + m)."""
-        seen, centres = (self.seen(rows, candidate.as_scores) for rows in (y, self.centres))
-        parts = [seen.new_full((len(y), 1), INTERCEPT), seen]
-        if candidate.has_metric:
-            metric = self.metrics[int(candidate.as_scores)]
+    def at(self, y: Tensor) -> Callable[[Candidate], Tensor]:
+        """Return a function of a candidate: the features of rows y, (n, l), for it, (n, P).
+
+        Distances are measured once for all kernels that share them.
+        """
+        distance = cache(partial(self._distance, y))
+
+        def features(candidate: Candidate) -> Tensor:
+            parts = [y.new_full((len(y), 1), INTERCEPT)]
+            if candidate.kernel != "constant":
+                parts.append(self.seen(y, candidate.as_scores))
+            if candidate.has_kernel:
+                parts.append(candidate.of(distance(candidate.as_scores, candidate.has_metric)))
+            return torch.cat(parts, dim=1)
+
+        return features
+
+    def _distance(self, y: Tensor, as_scores: bool, has_metric: bool) -> Tensor:
+        """Return the distances between rows y, (n, l), and the centres, by √l: (n, m)."""
+        seen, centres = (self.seen(rows, as_scores) for rows in (y, self.centres))
+        if has_metric:
+            metric = self.metrics[int(as_scores)]
             seen, centres = seen @ metric, centres @ metric
-        if candidate.has_kernel:
-            distance = torch.cdist(seen, centres, compute_mode="donot_use_mm_for_euclid_dist")
-            parts.append(candidate.of(distance / math.sqrt(y.shape[1])))
-        return torch.cat(parts, dim=1)
+        distance = torch.cdist(seen, centres, compute_mode="donot_use_mm_for_euclid_dist")
+        return distance / math.sqrt(y.shape[1])
 
     def of(self, candidates: tuple[Candidate, ...]) -> Self:
         """Return these features without metrics that none of the candidates has."""
@@ -164,9 +193,10 @@ class Regression:
 
     def _predict(self, y: Tensor) -> Tensor:
         predicted = torch.zeros(len(y), self.coefficients[0].shape[1], dtype=torch.float64)
+        features = self.features.at(y)
         for candidate, c in zip(self.candidates, self.coefficients, strict=True):
             if c.any():
-                predicted += self.features(y, candidate) @ c
+                predicted += features(candidate) @ c
         for target, trees in enumerate(self.trees):
             if trees is not None:
                 predicted[:, target] += trees(y)
@@ -183,7 +213,7 @@ class Regressor:
     x
         Targets that metrics are learned to predict, (n, d), standardised.
     candidates
-        The candidates.
+        The candidates: a constant, a line, a line of scores, and others.
     rng
         Draws the centres.
     """
@@ -191,7 +221,7 @@ class Regressor:
     def __init__(
         self, y: Tensor, x: Tensor, candidates: tuple[Candidate, ...], rng: Random
     ) -> None:
-        self.y, self.boosting = y, Boosting(y[:MAX_BOOSTED])
+        self.y = y
         y, l = y[:MAX_FITTED], y.shape[1]
         centres = y[torch.from_numpy(rng.permutation(len(y))[:MAX_CENTRES])]
         self.features = Features(NormalScores.of(y.T), centres, y.new_empty(0, l, l))
@@ -202,20 +232,26 @@ class Regressor:
             metrics = parallel(lambda rows: learned_metric(rows, x), list(seen))
             self.features = replace(self.features, metrics=torch.stack(metrics))
         self.candidates = candidates
-        self.ridges = parallel(lambda c: Ridge.of(self.features(y, c)), candidates)
+        features = self.features.at(y)
+        self.ridges = parallel(lambda candidate: Ridge.of(features(candidate)), candidates)
+
+    @cached_property
+    def boosting(self) -> Boosting:
+        """Boosted trees on y, which some candidates go without."""
+        return Boosting(self.y[:MAX_BOOSTED])
 
     def boost(self, targets: Tensor, min_gain: float = MIN_GAIN) -> tuple[Regression, Tensor]:
         """Return what `fit` does, and trees that predict what it leaves over."""
         regression, predicted = self.fit(targets, min_gain)
         if not any(candidate.has_kernel for candidate in self.candidates):
             return regression, predicted
-        left = (targets - predicted).T
-        trees, more = zip(*parallel(self._boosted, left), strict=True)
+        left, boosting = (targets - predicted).T, self.boosting
+        trees, more = zip(*parallel(lambda t: self._boosted(boosting, t), left), strict=True)
         return replace(regression, trees=trees), predicted + torch.stack(more, dim=1)
 
-    def _boosted(self, target: Tensor) -> tuple[Trees | None, Tensor]:
+    def _boosted(self, boosting: Boosting, target: Tensor) -> tuple[Trees | None, Tensor]:
         """Return the trees of a target, (n,), and predictions by trees that have not seen a row."""
-        trees, without = self.boosting.fit(target[:MAX_BOOSTED].contiguous())
+        trees, without = boosting.fit(target[:MAX_BOOSTED].contiguous())
         others = self.y[MAX_BOOSTED:]
         rest = target.new_zeros(len(others)) if trees is None else trees(others)
         return trees, torch.cat([without, rest])
@@ -223,8 +259,8 @@ class Regressor:
     def fit(self, targets: Tensor, min_gain: float = MIN_GAIN) -> tuple[Regression, Tensor]:
         """Return the regression of targets (n, T), and predictions by fits without each row.
 
-        ``min_gain`` is the part by which kernels must lessen the squared errors of a linear
-        candidate, which is smoother.
+        ``min_gain`` is the part by which stacked candidates must lessen the squared errors of a
+        line, which is smoother.
         """
         fitted = targets[:MAX_FITTED]
         fits = parallel(lambda ridge: ridge.fit(fitted), self.ridges)
@@ -238,13 +274,13 @@ class Regressor:
         return regression, torch.cat([without, regression(self.y[MAX_FITTED:])])
 
     def _weights(self, errors: Tensor, min_gain: float) -> Tensor:
-        """Return the weights of candidates with these errors, (C, n): if enough, one linear."""
-        weights, squares = stacked(errors), errors.square().sum(dim=1)
-        is_linear = torch.tensor([not candidate.has_kernel for candidate in self.candidates])
-        linear = squares.masked_fill(~is_linear, math.inf).argmin()
-        if squares[linear] > (1 + min_gain) * (weights @ errors).square().sum():
+        """Return the weights of candidates with these errors, (C, n): 1 for one that is enough."""
+        weights, squares, enough = stacked(errors), errors.square().sum(dim=1), 0
+        for line, gain in ((1, CHANCE / errors.shape[1]), (2, MIN_GAIN)):
+            enough = line if squares[enough] > (1 + gain) * squares[line] else enough
+        if squares[enough] > (1 + min_gain) * (weights @ errors).square().sum():
             return weights
-        return torch.zeros_like(weights).index_fill_(0, linear, 1)
+        return torch.eye(len(weights), dtype=torch.float64)[enough]
 
 
 def stacked(errors: Tensor) -> Tensor:

@@ -119,7 +119,7 @@ def _regression(rows: list[list[Any]], part: dict[str, Tensor]) -> Regression:
     if any(candidate.has_metric for candidate in candidates) != (len(part["metrics"]) == 2):
         raise FileError("it has kernels without their metric, or the reverse")
     m, l = part["centres"].shape
-    widths = [1 + l + m * candidate.has_kernel for candidate in candidates]
+    widths = [candidate.n_features(l, m) for candidate in candidates]
     if not candidates or sum(widths) != len(part["coefficients"]):
         raise FileError("its coefficients do not fit its kernels")
     y_scores = _scores(part["y_values"], part["y_scores"])
@@ -130,7 +130,7 @@ def _regression(rows: list[list[Any]], part: dict[str, Tensor]) -> Regression:
 
 def _candidate(row: list[Any]) -> Candidate:
     as_scores, kernel, width, has_metric = row
-    if kernel not in ("linear", *(name for name, *_ in KERNELS)):
+    if kernel not in ("constant", "linear", *(name for name, *_ in KERNELS)):
         raise FileError(f"its kernel {kernel} is unknown")
     return Candidate(
         check_flag("as_scores", as_scores),
