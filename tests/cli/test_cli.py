@@ -537,7 +537,7 @@ WRONG = [
     ("sample photos", 1, "pass the folder of a run"),
     ("sample runs/photos --y grey", 1, "it has bright, dark"),
     ("sample runs/u", 1, "a number for each of v"),
-    ("sample runs/u --y one", 1, "a number for each of v"),
+    ("sample runs/u --y one", 1, "--y one is not a number: pass one"),
     ("sample runs/halves", 1, "use sliceflow inpaint"),
     ("sample runs/photos --n -1", 1, "pass --n 1 or more"),
     ("sample runs/photos --n 0", 1, "pass --n 1 or more"),

@@ -40,12 +40,20 @@ def test_samples_by_a_word_and_a_number(run, tmp_path):
     assert np.mean([float(line.split(",")[0]) for line in lines]) == pytest.approx(4.5, abs=0.1)
 
 
-@pytest.mark.parametrize("y", ["up,1", "right", "right,one", "right,1,2"])
-def test_a_wrong_condition_is_refused_with_an_example(run, y, capsys):
+USAGE = "pass --y with a value for each of side, number, such as --y left,2.5"
+WRONG = {
+    "right": USAGE,
+    "right,1,2": USAGE,
+    "up,1": "--y up is not one of the model's labels: it has left, right",
+    "right,one": "--y one is not a number: pass one, such as --y 2.5",
+}
+
+
+@pytest.mark.parametrize("y", WRONG)
+def test_a_wrong_condition_is_refused_with_the_fix(run, y, capsys):
     with pytest.raises(SystemExit):
         main(["sample", str(run), "--y", y])
-    expected = "pass --y with a value for each of side, number, such as --y left,2.5"
-    assert expected in capsys.readouterr().err
+    assert WRONG[y] in capsys.readouterr().err
 
 
 def test_samples_of_arrays_keep_words_and_numbers(run, tmp_path):

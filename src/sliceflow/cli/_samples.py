@@ -63,33 +63,34 @@ def conditions(model: Model, y: str | None, n: int) -> np.ndarray | None:
 def _labels(classes: np.ndarray, y: str | None, n: int) -> np.ndarray:
     if y is None:
         return np.sort(np.resize(classes, n))
-    known = {str(label): label for label in classes}
-    if y not in known:
-        raise ValueError(f"--y {y} is not one of the model's labels: it has {', '.join(known)}")
-    return np.full(n, known[y])
+    return np.full(n, _known(y, classes))
 
 
 def _columns(codec: Codec, y: str | None, n: int) -> np.ndarray:
     l, texts = codec.n_given, [] if y is None else y.split(",")
     words = (None,) * l if codec.words is None else codec.words.columns
-    try:
-        values = [_value(text, known) for text, known in zip(texts, words, strict=True)]
-    except ValueError as error:
+    if len(texts) != l:
         names = ", ".join(codec.names[-l:]) or f"{l} columns"
         example = ",".join("2.5" if known is None else str(known[0]) for known in words)
         kind = "number" if codec.words is None else "value"
-        message = f"pass --y with a {kind} for each of {names}, such as --y {example}"
-        raise ValueError(message) from error
+        raise ValueError(f"pass --y with a {kind} for each of {names}, such as --y {example}")
+    pairs = zip(texts, words, strict=True)
+    values = [_number(text) if known is None else _known(text, known) for text, known in pairs]
     return np.tile(np.array(values, dtype=float if codec.words is None else object), (n, 1))
 
 
-def _value(text: str, words: np.ndarray | None) -> Any:
-    """Return a number or, if a column has words, one of them."""
-    if words is None:
+def _number(text: str) -> float:
+    try:
         return float(text)
-    known = {str(word): word for word in words}
+    except ValueError as error:
+        raise ValueError(f"--y {text} is not a number: pass one, such as --y 2.5") from error
+
+
+def _known(text: str, labels: np.ndarray) -> Any:
+    """Return the label that is written like this."""
+    known = {str(label): label for label in labels}
     if text not in known:
-        raise ValueError(f"{text} is not one of {', '.join(known)}")
+        raise ValueError(f"--y {text} is not one of the model's labels: it has {', '.join(known)}")
     return known[text]
 
 
