@@ -60,10 +60,10 @@ print(f"CRPS {crps(took, samples)[0]:.2f} min; absolute error of the median {err
 print(f"{covered[0, 0]:.0%} of new rides are within their 90 % interval")
 
 # %%
-# Fewer than 90 % would mean that intervals are too narrow; of 600 rides, 2 % more or fewer are there
-# by chance.
+# Fewer than 90 % would mean that intervals are too narrow. With 600 rides, 2 % more or fewer are
+# chance.
 
 # %%
-# When to use something else: if one number is all you need, use a gradient-boosted regression, which
-# is faster. If you have many rows and time, compare with `treeffuser
+# When to use something else: if one number is all you need, use a gradient-boosted regression,
+# which is faster. If you have many rows and time, compare with `treeffuser
 # <https://github.com/blei-lab/treeffuser>`_, which draws samples by trees alone.
