@@ -47,9 +47,15 @@ def _ours(x: np.ndarray, y: np.ndarray, given: np.ndarray, m: int) -> Drawn:
     started = perf_counter()
     model = SlicedFlow(random_state=0).fit(x, y)
     fitted = perf_counter()
-    repeated = np.repeat(given, m, axis=0)
-    samples = model.sample(len(repeated), y=repeated, random_state=0).reshape(len(given), m, -1)
+    samples = sample_each(model, given, m)
     return Drawn(samples, fitted - started, perf_counter() - fitted)
+
+
+def sample_each(model: SlicedFlow, given: np.ndarray, m: int) -> np.ndarray:
+    """Return m samples for each of k given y: (k, m, d)."""
+    repeated = np.repeat(given, m, axis=0)
+    samples: np.ndarray = model.sample(len(repeated), y=repeated, random_state=0)
+    return samples.reshape(len(given), m, -1)
 
 
 def environment() -> Path:

@@ -7,6 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks._c2st import c2st
+from benchmarks._rivals import sample_each
 from benchmarks._simulators import OBSERVATIONS, TASKS, Task
 from benchmarks.ledger import Figure
 from sliceflow import SlicedFlow
@@ -32,46 +33,49 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     m = SAMPLES // shrink**2
     for n, name in SIMULATIONS.items():
         for task in TASKS:
-            yield from judged(task, n // shrink**2, m, list(observations), name)
+            posterior = fitted(task, n // shrink**2)
+            yield from judged(task, posterior, m, list(observations), name)
+            if not name:
+                yield coverage(task, posterior, HELD_OUT // shrink)
 
 
-def judged(task: Task, n: int, m: int, observations: list[int], name: str) -> Iterator[Figure]:
-    """Yield the figures of a task: m samples for each observation, from n simulations."""
-    posterior = fitted(task, n)
+def judged(
+    task: Task, posterior: "Posterior", m: int, observations: list[int], name: str
+) -> Iterator[Figure]:
+    """Yield the figures of a posterior: m samples for each observation."""
     samples = [posterior.sample(m, task.observation(k), seed=k) for k in observations]
     scores = c2st([task.reference(k)[:m] for k in observations], samples)
-    end = f"from {n:,} simulations: {task.name}"
+    end = f"from {posterior.simulations:,} simulations: {task.name}"
     about = f"C2ST of posteriors, mean of {len(scores)} observations, {end}"
     yield Figure(f"posterior.{name}{task.name}", np.mean(scores), "", about)
     about = f"the same without those that settings were chosen on, {end}"
     yield Figure(f"posterior.{name}rest.{task.name}", np.mean(scores[CHOSEN_ON:]), "", about)
     about = f"seconds of a fit {end}"
     yield Figure(f"posterior.{name}seconds.{task.name}", posterior.seconds, "s", about)
-    if not name:
-        theta, x = task.draw(HELD_OUT_SEED, HELD_OUT)
-        samples = posterior.sample_each(SAMPLES_EACH, x, seed=0)
-        covered = 100 * interval_coverage(theta, samples, [0.9]).mean()
-        about = f"parameters of {HELD_OUT:,} other simulations within 90 % intervals, {end}"
-        yield Figure(f"posterior.covered.{task.name}", covered, "%", about)
+
+
+def coverage(task: Task, posterior: "Posterior", k: int) -> Figure:
+    """Return how many parameters of k other simulations are within their intervals."""
+    theta, x = task.draw(HELD_OUT_SEED, k)
+    samples = sample_each(posterior.flow, x[:, posterior.columns], SAMPLES_EACH)
+    covered = 100 * interval_coverage(theta, samples, [0.9]).mean()
+    end = f"from {posterior.simulations:,} simulations: {task.name}"
+    about = f"parameters of {k:,} other simulations within 90 % intervals, {end}"
+    return Figure(f"posterior.covered.{task.name}", covered, "%", about)
 
 
 @dataclass
 class Posterior:
-    """A flow given x without its constant columns, and the seconds of its fit."""
+    """A flow given x without its constant columns, to so many simulations, and its seconds."""
 
     flow: SlicedFlow
     columns: np.ndarray
+    simulations: int
     seconds: float
 
     def sample(self, n: int, x: np.ndarray, seed: int) -> np.ndarray:
         """Return n samples of θ given an observation."""
         return self.flow.sample(n, y=x[self.columns], random_state=seed)
-
-    def sample_each(self, n: int, x: np.ndarray, seed: int) -> np.ndarray:
-        """Return n samples of θ given each row of x, (k, l): (k, n, d)."""
-        given = np.repeat(x[:, self.columns], n, axis=0)
-        samples = self.flow.sample(len(given), y=given, random_state=seed)
-        return samples.reshape(len(x), n, -1)
 
 
 def fitted(task: Task, n: int, seed: int = SEED) -> Posterior:
@@ -80,4 +84,4 @@ def fitted(task: Task, n: int, seed: int = SEED) -> Posterior:
     columns = np.ptp(x, axis=0) > 0
     started = perf_counter()
     flow = SlicedFlow(random_state=0).fit(theta, x[:, columns])
-    return Posterior(flow, columns, perf_counter() - started)
+    return Posterior(flow, columns, n, perf_counter() - started)

@@ -50,6 +50,10 @@ BLOCK = 256
 """Number of rows that are predicted together: always the same, since bits may depend on shapes."""
 
 
+NO_KERNELS = ("constant", "linear")
+"""Names of candidates that are no more than a line."""
+
+
 class Candidate(NamedTuple):
     """A kernel of columns of y.
 
@@ -58,7 +62,7 @@ class Candidate(NamedTuple):
     as_scores
         Whether columns are seen as normal scores, or as they are.
     kernel, width
-        The kernel and its width. "linear" and "constant" are no kernels.
+        The kernel and its width, or one of `NO_KERNELS`.
     has_metric
         Whether distances are those of a learned metric.
     """
@@ -71,7 +75,7 @@ class Candidate(NamedTuple):
     @property
     def has_kernel(self) -> bool:
         """Whether it is more than a line."""
-        return self.kernel not in ("linear", "constant")
+        return self.kernel not in NO_KERNELS
 
     def n_features(self, l: int, m: int) -> int:
         """Return the number of features of l columns of y and m centres."""
@@ -115,12 +119,12 @@ class Features:
 
         Distances are measured once for all kernels that share them.
         """
-        distance = cache(partial(self._distance, y))
+        seen, distance = cache(partial(self.seen, y)), cache(partial(self._distance, y))
 
         def features(candidate: Candidate) -> Tensor:
             parts = [y.new_full((len(y), 1), INTERCEPT)]
             if candidate.kernel != "constant":
-                parts.append(self.seen(y, candidate.as_scores))
+                parts.append(seen(candidate.as_scores))
             if candidate.has_kernel:
                 parts.append(candidate.of(distance(candidate.as_scores, candidate.has_metric)))
             return torch.cat(parts, dim=1)

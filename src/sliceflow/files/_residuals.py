@@ -8,7 +8,7 @@ from torch import Tensor
 
 from sliceflow.codec._conditions import Condition
 from sliceflow.codec._modes import Modes
-from sliceflow.codec._regression import KERNELS, Candidate, Features, Regression
+from sliceflow.codec._regression import KERNELS, NO_KERNELS, Candidate, Features, Regression
 from sliceflow.codec._residuals import Residuals
 from sliceflow.codec._scores import NormalScores
 from sliceflow.codec._trees import DEPTH, FOLDS, NO_TREES, Trees
@@ -130,7 +130,7 @@ def _regression(rows: list[list[Any]], part: dict[str, Tensor]) -> Regression:
 
 def _candidate(row: list[Any]) -> Candidate:
     as_scores, kernel, width, has_metric = row
-    if kernel not in ("constant", "linear", *(name for name, *_ in KERNELS)):
+    if kernel not in (*NO_KERNELS, *(name for name, *_ in KERNELS)):
         raise FileError(f"its kernel {kernel} is unknown")
     return Candidate(
         check_flag("as_scores", as_scores),
