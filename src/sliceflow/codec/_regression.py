@@ -15,10 +15,11 @@ from typing import NamedTuple, Self
 import torch
 from torch import Tensor
 
+from sliceflow.codec._boosting import Boosting
 from sliceflow.codec._metric import learned_metric
 from sliceflow.codec._ridge import Ridge
 from sliceflow.codec._scores import NormalScores
-from sliceflow.codec._trees import Boosting, Trees
+from sliceflow.codec._trees import Trees
 from sliceflow.core._random import Random
 from sliceflow.core._threads import parallel
 
@@ -249,16 +250,16 @@ class Regressor:
         regression, predicted = self.fit(targets, min_gain)
         if not any(candidate.has_kernel for candidate in self.candidates):
             return regression, predicted
-        left, boosting = (targets - predicted).T, self.boosting
-        trees, more = zip(*parallel(lambda t: self._boosted(boosting, t), left), strict=True)
-        return replace(regression, trees=trees), predicted + torch.stack(more, dim=1)
+        fits = self.boosting.fit((targets - predicted)[:MAX_BOOSTED])
+        more = torch.stack(parallel(self._by_trees, fits), dim=1)
+        return replace(regression, trees=tuple(trees for trees, _ in fits)), predicted + more
 
-    def _boosted(self, boosting: Boosting, target: Tensor) -> tuple[Trees | None, Tensor]:
-        """Return the trees of a target, (n,), and predictions by trees that have not seen a row."""
-        trees, without = boosting.fit(target[:MAX_BOOSTED].contiguous())
+    def _by_trees(self, fit: tuple[Trees | None, Tensor]) -> Tensor:
+        """Return the predictions of all rows by trees that have not seen them."""
+        trees, without = fit
         others = self.y[MAX_BOOSTED:]
-        rest = target.new_zeros(len(others)) if trees is None else trees(others)
-        return trees, torch.cat([without, rest])
+        rest = others.new_zeros(len(others)) if trees is None else trees(others)
+        return torch.cat([without, rest])
 
     def fit(self, targets: Tensor, min_gain: float = MIN_GAIN) -> tuple[Regression, Tensor]:
         """Return the regression of targets (n, T), and predictions by fits without each row.

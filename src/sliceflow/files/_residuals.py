@@ -11,7 +11,7 @@ from sliceflow.codec._modes import Modes
 from sliceflow.codec._regression import KERNELS, NO_KERNELS, Candidate, Features, Regression
 from sliceflow.codec._residuals import Residuals
 from sliceflow.codec._scores import NormalScores
-from sliceflow.codec._trees import DEPTH, FOLDS, NO_TREES, Trees
+from sliceflow.codec._trees import DEPTH, FOLDS, NO_TREES, Trees, n_columns
 from sliceflow.codec._units import Frame, Units
 from sliceflow.core._reading import FileError
 from sliceflow.core._validation import check_flag, check_number
@@ -65,7 +65,7 @@ def _trees(part: dict[str, Tensor], l: int) -> tuple[Trees | None, ...]:
     sizes = (FOLDS * counts).tolist()
     if (counts < 0).any() or {len(part[name]) for name in TREE_PARTS} != {sum(sizes)}:
         raise FileError("its trees do not fit what they predict")
-    if ((columns < 0) | (columns >= l)).any():
+    if ((columns < 0) | (columns >= n_columns(l))).any():
         raise FileError("its trees ask for columns that there are not")
     each = zip(*(torch.split(part[name], sizes) for name in TREE_PARTS), strict=True)
     return tuple(
