@@ -2,8 +2,8 @@
 
 A network is trained to tell samples from a reference; its accuracy on held-out rows is 0.5 if it
 cannot. The network, its training and its folds are those of scikit-learn's `MLPClassifier`, as the
-benchmark uses it. Here all networks, one for each fold and each pair of sets, are trained together
-as batched products, which take less time.
+benchmark uses it. Here the networks of all folds of a pair of sets are trained together, as batched
+products, and pairs share the threads, which takes less time.
 """
 
 from itertools import pairwise
@@ -13,6 +13,8 @@ import torch
 from sklearn.model_selection import KFold
 from torch import Tensor
 
+from sliceflow.core._threads import parallel
+
 FOLDS, BATCH, RATE, DECAY = 5, 200, 1e-3, 1e-4
 MIN_GAIN, PATIENCE, MAX_EPOCHS = 1e-4, 10, 1000
 """Training ends if the mean loss has not sunk by `MIN_GAIN` for `PATIENCE` epochs."""
@@ -21,19 +23,22 @@ MIN_GAIN, PATIENCE, MAX_EPOCHS = 1e-4, 10, 1000
 def c2st(references: list[np.ndarray], samples: list[np.ndarray], seed: int = 1) -> list[float]:
     """Return how often a classifier tells samples from their reference, for each pair.
 
-    All sets have as many rows and columns: (m, d).
+    The two sets of a pair have as many rows and columns: (m, d).
     """
-    m, d = references[0].shape
-    pairs = zip(references, samples, strict=True)
-    data = torch.from_numpy(np.stack([_standardised(*pair) for pair in pairs])).float()
+    return parallel(lambda pair: _told(*pair, seed), zip(references, samples, strict=True))
+
+
+def _told(reference: np.ndarray, samples: np.ndarray, seed: int) -> float:
+    """Return the accuracy of the classifier for one pair of sets, (m, d)."""
+    m, d = reference.shape
+    data = torch.from_numpy(_standardised(reference, samples)).float()
     is_sample = (torch.arange(2 * m) >= m).float()
     folds = list(KFold(FOLDS, shuffle=True, random_state=seed).split(is_sample))
     train, test = (torch.from_numpy(np.stack(rows)) for rows in zip(*folds, strict=True))
     rng = torch.Generator().manual_seed(seed)
-    networks = Networks.trained(data[:, train].flatten(0, 1), is_sample[train], 10 * d, rng)
-    told = networks(data[:, test].flatten(0, 1)) > 0
-    right = (told.unflatten(0, (len(data), FOLDS)) == is_sample[test].bool()).float()
-    return right.mean(dim=(1, 2)).tolist()
+    networks = Networks.trained(data[train], is_sample[train], 10 * d, rng)
+    right = (networks(data[test]) > 0) == is_sample[test].bool()
+    return float(right.float().mean())
 
 
 def _standardised(reference: np.ndarray, samples: np.ndarray) -> np.ndarray:
@@ -61,9 +66,9 @@ class Networks:
 
     @classmethod
     def trained(cls, x: Tensor, y: Tensor, width: int, rng: torch.Generator) -> "Networks":
-        """Return networks trained on rows x, (K, n, d); pairs of sets share their y, (5, n)."""
+        """Return networks trained on rows x, (K, n, d), and y, (K, n)."""
         k, n, d = x.shape
-        y, networks = y.repeat(k // len(y), 1), cls(k, [d, width, width, 1], rng)
+        networks = cls(k, [d, width, width, 1], rng)
         moments = [[torch.zeros_like(p) for p in networks.parameters] for _ in range(2)]
         best, waited, step = torch.full((k,), torch.inf), torch.zeros(k), 0
         trained, going = cls(k, [d, width, width, 1], rng), torch.arange(k)
