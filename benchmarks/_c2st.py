@@ -2,16 +2,16 @@
 
 A network is trained to tell samples from a reference; its accuracy on held-out rows is 0.5 if it
 cannot. The network, its training and its folds are those of scikit-learn's `MLPClassifier`, as the
-benchmark uses it. Here the networks of all folds of a pair of sets are trained together, as batched
-products, and pairs share the threads, which takes less time.
+benchmark uses it. Here the training is compiled, and networks share the threads, which takes a
+small part of the time.
 """
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
-import torch
+from numba import njit
 from sklearn.model_selection import KFold
-from torch import Tensor
+from threadpoolctl import threadpool_limits
 
 from sliceflow.core._threads import parallel
 
@@ -25,83 +25,96 @@ def c2st(references: list[np.ndarray], samples: list[np.ndarray], seed: int = 1)
 
     The two sets of a pair have as many rows and columns: (m, d).
     """
-    return parallel(lambda pair: _told(*pair, seed), zip(references, samples, strict=True))
-
-
-def _told(reference: np.ndarray, samples: np.ndarray, seed: int) -> float:
-    """Return the accuracy of the classifier for one pair of sets, (m, d)."""
-    m, d = reference.shape
-    data = torch.from_numpy(_standardised(reference, samples)).float()
-    is_sample = (torch.arange(2 * m) >= m).float()
+    pairs = zip(references, samples, strict=True)
+    data = [_standardised(*pair) for pair in pairs]
+    is_sample = np.arange(len(data[0])) >= len(data[0]) // 2
     folds = list(KFold(FOLDS, shuffle=True, random_state=seed).split(is_sample))
-    train, test = (torch.from_numpy(np.stack(rows)) for rows in zip(*folds, strict=True))
-    rng = torch.Generator().manual_seed(seed)
-    networks = Networks.trained(data[train], is_sample[train], 10 * d, rng)
-    right = (networks(data[test]) > 0) == is_sample[test].bool()
-    return float(right.float().mean())
+
+    def accuracy(item: tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]) -> float:
+        rows, (train, test) = item
+        d, width = rows.shape[1], 10 * rows.shape[1]
+        rng = np.random.default_rng(seed)
+        network, decay = _initial(d, width, rng)
+        _train(network, decay, rows[train], is_sample[train].astype(np.float32), rng)
+        told = _logits(rows[test], *_layers(network, d, width))[2] > 0
+        return float((told == is_sample[test]).mean())
+
+    with threadpool_limits(1, "blas"):
+        scores = parallel(accuracy, product(data, folds))
+    return np.reshape(scores, (-1, FOLDS)).mean(axis=1).tolist()
 
 
 def _standardised(reference: np.ndarray, samples: np.ndarray) -> np.ndarray:
     rows = np.concatenate([reference, samples])
-    return (rows - reference.mean(axis=0)) / reference.std(axis=0)
+    return ((rows - reference.mean(axis=0)) / reference.std(axis=0)).astype(np.float32)
 
 
-class Networks:
-    """K networks of two hidden layers."""
+@njit(cache=True, nogil=True)
+def _layers(flat, d, width):  # type: ignore[no-untyped-def]
+    """Return the weights and biases of two hidden layers and of the output, all in one array."""
+    a, b = d * width, (d + 1) * width
+    c = b + width * width
+    return (
+        *(flat[:a].reshape(d, width), flat[a:b]),
+        *(flat[b:c].reshape(width, width), flat[c : c + width]),
+        *(flat[c + width : c + 2 * width], flat[c + 2 * width :]),
+    )
 
-    def __init__(self, k: int, sizes: list[int], rng: torch.Generator) -> None:
-        self.parameters = []
-        for inputs, outputs in pairwise(sizes):
-            bound = (6 / (inputs + outputs)) ** 0.5
-            for rows in (inputs, 1):
-                uniform = torch.rand(k, rows, outputs, generator=rng)
-                self.parameters.append(bound * (2 * uniform - 1))
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """Return the logits of rows x, (K, n, d): (K, n)."""
-        *hidden, weights, bias = self.parameters
-        for w, b in zip(hidden[::2], hidden[1::2], strict=True):
-            x = torch.baddbmm(b, x, w).relu()
-        return torch.baddbmm(bias, x, weights).squeeze(2)
+@njit(cache=True, nogil=True)
+def _logits(x, w1, b1, w2, b2, w3, b3):  # type: ignore[no-untyped-def]
+    """Return the values of both hidden layers for rows x, (n, d), and their logits, (n,)."""
+    first = np.maximum(np.dot(x, w1) + b1, np.float32(0))
+    second = np.maximum(np.dot(first, w2) + b2, np.float32(0))
+    return first, second, np.dot(second, w3) + b3[0]
 
-    @classmethod
-    def trained(cls, x: Tensor, y: Tensor, width: int, rng: torch.Generator) -> "Networks":
-        """Return networks trained on rows x, (K, n, d), and y, (K, n)."""
-        k, n, d = x.shape
-        networks = cls(k, [d, width, width, 1], rng)
-        moments = [[torch.zeros_like(p) for p in networks.parameters] for _ in range(2)]
-        best, waited, step = torch.full((k,), torch.inf), torch.zeros(k), 0
-        trained, going = cls(k, [d, width, width, 1], rng), torch.arange(k)
-        for _ in range(MAX_EPOCHS):
-            losses, order = torch.zeros(len(going)), torch.randperm(n, generator=rng)
-            for rows in order.split(BATCH):
-                step += 1
-                losses += len(rows) / n * networks._step(x[:, rows], y[:, rows], moments, step)
-            waited = torch.where(losses > best - MIN_GAIN, waited + 1, 0)
-            best, stays = best.minimum(losses), waited <= PATIENCE
-            for p, q in zip(trained.parameters, networks.parameters, strict=True):
-                p[going] = q
-            if not stays.any():
-                break
-            if not stays.all():  # the others need not be computed any more
-                going, best, waited, x, y = (t[stays] for t in (going, best, waited, x, y))
-                networks.parameters = [p[stays] for p in networks.parameters]
-                moments = [[m[stays] for m in moment] for moment in moments]
-        return trained
 
-    def _step(self, x: Tensor, y: Tensor, moments: list[list[Tensor]], step: int) -> Tensor:
-        """Take a step of Adam on a batch, (K, n, d), and return the loss of each network."""
-        for p in self.parameters:
-            p.requires_grad_(True)
-        logits = self(x)
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, y, reduction="none")
-        loss = loss.mean(dim=1)
-        decay = sum(w.square().sum() for w in self.parameters[::2]) * (DECAY / 2 / x.shape[1])
-        gradients = torch.autograd.grad(loss.sum() + decay, self.parameters)
-        rate = RATE * (1 - 0.999**step) ** 0.5 / (1 - 0.9**step)
-        with torch.no_grad():
-            for p, g, first, second in zip(self.parameters, gradients, *moments, strict=True):
-                first.lerp_(g, 0.1)
-                second.lerp_(g.square(), 0.001)
-                p.sub_(rate * first / (second.sqrt() + 1e-8)).requires_grad_(False)
-        return loss.detach()
+def _initial(d: int, width: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return random weights and biases, and the decay of each, which biases do not have."""
+    values, decays = [], []
+    for inputs, outputs in pairwise([d, width, width, 1]):
+        bound = (6 / (inputs + outputs)) ** 0.5
+        values.append(rng.uniform(-bound, bound, (inputs + 1) * outputs))
+        decays.append(np.repeat([DECAY, 0], [inputs * outputs, outputs]))
+    return np.concatenate(values).astype(np.float32), np.concatenate(decays).astype(np.float32)
+
+
+@njit(cache=True, nogil=True)
+def _train(flat, decay, x, y, rng):  # type: ignore[no-untyped-def]
+    """Train a network on rows x, (n, d), and y, (n,), of zeros and ones."""
+    n, width, best, waited, step = len(x), 10 * x.shape[1], np.inf, 0, 0
+    gradient, first, second = np.empty_like(flat), np.zeros_like(flat), np.zeros_like(flat)
+    for _ in range(MAX_EPOCHS):
+        order, loss = rng.permutation(n), 0.0
+        for start in range(0, n, BATCH):
+            rows = order[start : start + BATCH]
+            loss += _differentiate(flat, gradient, x[rows], y[rows], width)
+            step += 1
+            rate = np.float32(RATE * (1 - 0.999**step) ** 0.5 / (1 - 0.9**step))
+            for i in range(len(flat)):  # Adam
+                g = gradient[i] + decay[i] * flat[i] / np.float32(len(rows))
+                first[i] += np.float32(0.1) * (g - first[i])
+                second[i] += np.float32(0.001) * (g * g - second[i])
+                flat[i] -= rate * first[i] / (np.sqrt(second[i]) + np.float32(1e-8))
+        waited = waited + 1 if loss / n > best - MIN_GAIN else 0
+        best = min(best, loss / n)
+        if waited > PATIENCE:
+            break
+
+
+@njit(cache=True, nogil=True)
+def _differentiate(flat, gradient, x, y, width):  # type: ignore[no-untyped-def]
+    """Write the gradient of the mean loss of a batch; return the sum of its losses."""
+    w1, b1, w2, b2, w3, b3 = _layers(flat, x.shape[1], width)
+    g1, gb1, g2, gb2, g3, gb3 = _layers(gradient, x.shape[1], width)
+    first, second, logits = _logits(x, w1, b1, w2, b2, w3, b3)
+    e = np.exp(-np.abs(logits))
+    loss = (np.maximum(logits, np.float32(0)) - y * logits + np.log1p(e)).sum()
+    told = np.where(logits > 0, np.float32(1), e) / (1 + e)
+    back = (told - y) / np.float32(len(x))
+    g3[:], gb3[:] = np.dot(second.T, back), back.sum()
+    back2 = back.reshape(-1, 1) * w3 * (second > 0)
+    g2[:], gb2[:] = np.dot(first.T, back2), back2.sum(axis=0)
+    back1 = np.dot(back2, w2.T) * (first > 0)
+    g1[:], gb1[:] = np.dot(x.T, back1), back1.sum(axis=0)
+    return loss
