@@ -57,6 +57,11 @@ def test_noise_has_no_trees():
     assert not without.any()
 
 
+def test_what_is_predicted_exactly_has_no_trees():
+    trees, _ = boosted(Y, torch.zeros(len(Y), dtype=torch.float64))
+    assert trees is None
+
+
 def test_predictions_are_as_good_as_those_of_scikit_learn():
     target = STEPS + torch.sin(Y[:, 3]) * Y[:, 4] + 0.3 * NOISE
     _, without = boosted(Y, target)

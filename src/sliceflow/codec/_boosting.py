@@ -4,7 +4,7 @@ It is Friedman's method (2001). It is written here, not taken from a library, be
 trees as plain arrays, and because any number of threads must give the same bits.
 """
 
-from itertools import islice, product
+from itertools import compress, islice, product
 from typing import NamedTuple
 
 import numpy as np
@@ -26,9 +26,6 @@ RATE, PENALTY = 0.15, 1.0
 
 MAX_CUTS = 63
 """Maximum number of cuts of a column, which are at its quantiles."""
-
-TINY = 1e-300
-"""Minimum of a sum of squared errors, for targets that are predicted exactly."""
 
 MIN_GAIN = 0.1
 """By which part trees must lessen squared errors, or there are none."""
@@ -72,19 +69,19 @@ class Boosting:
         """
         columns = [column.contiguous().numpy() for column in targets.T]
         first = parallel(lambda column: self._grow(column, 0), columns)
-        promising = [i for i, grown in enumerate(first) if _best([grown])[1] > MIN_GAIN / 2]
-        items = product((columns[i] for i in promising), range(1, FOLDS))
+        promising = [_lessen(grown.errors, MIN_GAIN / 2) for grown in first]
+        items = product(compress(columns, promising), range(1, FOLDS))
         others = iter(parallel(lambda item: self._grow(*item), items))
-        grown = [[first[i], *islice(others, FOLDS - 1)] for i in promising]
-        fits = dict(zip(promising, parallel(self._joined, grown), strict=True))
-        none = (None, targets.new_zeros(len(targets)))
-        return [fits.get(i, none) for i in range(len(columns))]
+        pairs = zip(first, promising, strict=True)
+        grown = [[one, *islice(others, (FOLDS - 1) * more)] for one, more in pairs]
+        return parallel(self._joined, grown)
 
     def _joined(self, grown: list[Grown]) -> tuple[Trees | None, Tensor]:
         """Return the trees that were grown without each fold, and their predictions of it."""
-        n_trees, gain = _best(grown)
-        if gain < MIN_GAIN:
+        errors = np.sum([sequence.errors for sequence in grown], axis=0)
+        if not _lessen(errors, MIN_GAIN):
             return None, torch.zeros(len(self._y), dtype=torch.float64)
+        n_trees = int(errors.argmin())
         columns, numbers, values, _ = (
             np.stack(part)[:, :n_trees] for part in zip(*grown, strict=True)
         )
@@ -114,11 +111,9 @@ class Boosting:
         return torch.from_numpy(predicted)
 
 
-def _best(grown: list[Grown]) -> tuple[int, float]:
-    """Return the best number of trees, and by which part they lessen the squared errors."""
-    errors = np.sum([sequence.errors for sequence in grown], axis=0)
-    n_trees = int(errors.argmin())
-    return n_trees, float(1 - errors[n_trees] / max(errors[0], TINY))
+def _lessen(errors: np.ndarray, part: float) -> bool:
+    """Return whether some number of trees lessens squared errors, (trees + 1,), by this part."""
+    return bool(errors.min() < (1 - part) * errors[0])
 
 
 def _cuts(column: np.ndarray) -> np.ndarray:
