@@ -8,11 +8,10 @@ from benchmarks._c2st import c2st
 from benchmarks._rivals import drawn_by
 from benchmarks._simulators import OBSERVATIONS, TASKS
 from benchmarks.ledger import Figure
-from benchmarks.posteriors import SAMPLES, SEED
+from benchmarks.posteriors import SAMPLES, SEED, SIMULATIONS
 
 METHODS = ("sliceflow", "npe", "treeffuser")
 CHOSEN = ("two_moons", "gaussian_mixture")
-SIMULATIONS = 10_000
 
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:

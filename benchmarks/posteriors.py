@@ -13,9 +13,7 @@ from benchmarks.ledger import Figure
 from sliceflow import SlicedFlow
 from sliceflow.metrics import interval_coverage
 
-SIMULATIONS = {10_000: "", 1_000: "1000.", 100_000: "100000."}
-"""Numbers of simulations, and how they are part of a figure's name."""
-
+SIMULATIONS = 10_000
 SAMPLES = 10_000
 SEED, HELD_OUT_SEED = 1, 2
 """Of the simulations that are reported, and of others. Settings are chosen with neither."""
@@ -31,18 +29,19 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield, for each task, the mean C2ST over observations, and the seconds of the fit."""
     observations = OBSERVATIONS if shrink == 1 else OBSERVATIONS[: CHOSEN_ON + 1]
     m = SAMPLES // shrink**2
-    for n, name in SIMULATIONS.items():
-        for task in TASKS:
-            posterior = fitted(task, n // shrink**2)
-            yield from judged(task, posterior, m, list(observations), name)
-            if not name:
-                yield coverage(task, posterior, HELD_OUT // shrink)
+    for task in TASKS:
+        posterior = fitted(task, SIMULATIONS // shrink**2)
+        yield from judged(task, posterior, m, list(observations))
+        yield coverage(task, posterior, HELD_OUT // shrink)
 
 
 def judged(
-    task: Task, posterior: "Posterior", m: int, observations: list[int], name: str
+    task: Task, posterior: "Posterior", m: int, observations: list[int], name: str = ""
 ) -> Iterator[Figure]:
-    """Yield the figures of a posterior: m samples for each observation."""
+    """Yield the figures of a posterior: m samples for each observation.
+
+    ``name`` becomes part of the names of figures.
+    """
     samples = [posterior.sample(m, task.observation(k), seed=k) for k in observations]
     scores = c2st([task.reference(k)[:m] for k in observations], samples)
     end = f"from {posterior.simulations:,} simulations: {task.name}"
