@@ -296,16 +296,34 @@ def small_model():
     return fit.fit(x, y).model_
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_models_of_all_versions_give_the_samples_they_gave(version):
     """The files were written when the version was new; elsewhere the last bits may differ.
 
-    A new pair is made by `small_model().save("version-3.zip")` and, of the loaded model, by
-    `np.save("version-3.npy", samples)`, with the samples of this test.
+    A new pair is made by `small_model().save("version-4.zip")` and, of the loaded model, by
+    `np.save("version-4.npy", samples)`, with the samples of this test.
     """
     model = load(MODELS / f"version-{version}.zip")
     samples = model.sample(20, y=["dark", "even"] * 10, random_state=model.spec.seed).astype(int)
     assert np.abs(samples - np.load(MODELS / f"version-{version}.npy")).max() <= 1
+
+
+def small_table():
+    """Return the model of `version-4-table.zip`: columns given words and numbers, and trees."""
+    rng = np.random.default_rng(0)
+    words, sizes = rng.integers(2, size=400), rng.uniform(-1, 1, size=(400, 3))
+    steps = np.sign(sizes[:, 0] * sizes[:, 1]) + 2 * (sizes[:, 2] > 0.3) * words
+    modes = (2 + sizes[:, 0]) * rng.choice([-1, 1], size=400)
+    x = np.stack([steps, modes], axis=1) + 0.1 * rng.normal(size=(400, 2))
+    y = [[("ant", "bee")[word], *row] for word, row in zip(words, sizes.tolist(), strict=True)]
+    return SlicedFlow(schedule=5, knots=8, n_particles=400, random_state=0).fit(x, y).model_
+
+
+def test_tables_of_all_versions_give_the_samples_they_gave():
+    """A new pair is made as for `small_model`."""
+    model = load(MODELS / "version-4-table.zip")
+    samples = model.sample(20, y=[["ant", 0.5, 0, 0], ["bee", -0.5, 0.5, 0.5]] * 10, random_state=0)
+    assert np.allclose(samples, np.load(MODELS / "version-4-table.npy"), atol=1e-4)
 
 
 def test_a_model_keeps_its_draws_when_it_is_saved_again(tmp_path):
