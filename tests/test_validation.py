@@ -42,7 +42,7 @@ BAD_DATA = {
     "NaN in y": (X, np.where(Y == 0, np.nan, Y), "y contains NaN: fill in"),
     "infinity in y": (X, np.where(Y == 0, np.inf, Y), "y contains infinity"),
     "complex y": (X, Y + 1j, "Complex data not supported: pass y.real"),
-    "constant y": (X, np.full(30, 0.5), "constant column.* drop it"),
+    "constant y": (X, np.full(30, 0.5), r"constant in column\(s\) \[0\].* drop them"),
     "one class": (X, np.zeros(30, dtype=int), "one class, .* leave y out"),
     "no columns in y": (X, X[:, :0], "no columns: leave it out"),
     "missing labels": (X, np.array(["a", None] * 15), "missing values or labels of several"),

@@ -435,7 +435,7 @@ class SlicedFlow(Parameters):
             return (Stage(steps, step_size=SHRINKING if condition.n_summary else 1.0),)
         if not schedule:
             raise ValueError("schedule is empty: give a number of steps or at least one Stage")
-        return tuple(_checked(stage, shape, is_exact) for stage in schedule)
+        return tuple(_checked(stage, shape, is_exact, condition) for stage in schedule)
 
 
 def _group(max_shards: int, distributed: bool, shards: int | None) -> Group:
@@ -451,16 +451,22 @@ def _group(max_shards: int, distributed: bool, shards: int | None) -> Group:
 
 def _of_exact(stage: Stage) -> Stage:
     """Return a stage without the settings that only the fast engine has."""
-    return Stage(stage.steps, stage.resolution, stage.patch if stage.resolution else None)
+    patch = stage.patch if stage.resolution else None
+    return Stage(stage.steps, stage.resolution, patch, step_size=stage.step_size)
 
 
-def _checked(stage: Any, shape: tuple[int, ...], is_exact: bool) -> Stage:
-    """Return an item of a schedule, if it is a stage that suits the shape of x and the engine."""
+def _checked(stage: Any, shape: tuple[int, ...], is_exact: bool, condition: Condition) -> Stage:
+    """Return an item of a schedule, if it is a stage that suits x, the engine and the condition."""
     if not isinstance(stage, Stage):
         raise TypeError(f"schedule holds {stage!r}: give Stage(steps, resolution, patch)")
     if is_exact and stage != _of_exact(stage):
         raise ValueError(
             f"{stage} has a band, shared maps or patches of a table: leave them out for Exact()"
+        )
+    if condition.n_summary and (stage.band is not None or stage.shared):
+        raise ValueError(
+            f"{stage} has a band or shared maps, which a table given numbers does not use: leave "
+            "them out"
         )
     check_resolution(stage.resolution, shape)
     return stage

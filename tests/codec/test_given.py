@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 import torch
 
-from sliceflow import Codec, SlicedFlow, Stage, load
+from sliceflow import Codec, Exact, SlicedFlow, Stage, load
 from sliceflow.codec._conditions import Label, Summary
+from sliceflow.codec._residuals import MAX_CURVED
 from sliceflow.codec._support import MAX_EDGE_ROWS, Support
 
 RNG = np.random.default_rng(0)
@@ -143,10 +144,40 @@ def test_the_support_of_a_column(n, edge_rows):
     assert (clipped[2] == n - edge_rows).sum() == edge_rows
 
 
-def test_a_column_that_is_nearly_constant():
-    y = np.where(np.arange(2000) < 3, 5.0, 0.5)
-    x = y[:, None] + 0.1 * np.random.default_rng(0).normal(size=(2000, 1))
-    assert np.isfinite(SlicedFlow(random_state=0).fit(x, y).sample(50, y=0.5)).all()
+@pytest.mark.parametrize("n", [2000, 10_000])  # of the second, a metric sees one value
+def test_a_column_that_is_nearly_constant(n):
+    y = np.where(np.arange(n) < 2, 5.0, 0.5)
+    x = y[:, None] + 0.1 * np.random.default_rng(0).normal(size=(n, 1))
+    assert np.isfinite(SlicedFlow(schedule=20, random_state=0).fit(x, y).sample(50, y=0.5)).all()
+
+
+def test_patches_of_a_table_given_numbers():
+    x, y = RNG.normal(size=(300, 5)), RNG.normal(size=300)
+    flow = SlicedFlow(schedule=[Stage(5, patch=2)], random_state=0).fit(x, y)
+    assert flow.sample(7, y=0.5).shape == (7, 5)
+
+
+@pytest.mark.parametrize("stage", [Stage(5, band=1), Stage(5, patch=2, shared=True)])
+def test_stages_that_a_table_given_numbers_does_not_use_are_refused(stage):
+    with pytest.raises(ValueError, match="a table given numbers does not use: leave them out"):
+        SlicedFlow(schedule=[stage]).fit(RNG.normal(size=(300, 5)), RNG.normal(size=300))
+
+
+def test_the_exact_engine_takes_small_steps():
+    x = RNG.normal(size=(100, 2))
+    whole, half = (
+        SlicedFlow(schedule=[Stage(1, step_size=s)], engine=Exact(7), random_state=0).fit(x)
+        for s in (1.0, 1e-6)
+    )
+    assert np.abs(whole.particles_ - half.particles_).max() > 0.01
+
+
+def test_wide_tables_given_numbers_are_predicted_by_lines():
+    y = RNG.normal(size=300)
+    x = y[:, None] + 0.1 * RNG.normal(size=(300, MAX_CURVED + 1))
+    flow = SlicedFlow(schedule=20, random_state=0).fit(x, y)
+    assert not any(c.has_kernel for c in flow.model_.codec.residuals.regression.candidates)
+    np.testing.assert_allclose(flow.sample(200, y=1.0, random_state=0).mean(), 1, atol=0.05)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

@@ -111,13 +111,19 @@ def test_particles_know_their_words():
     [
         (["a", None, "b", "a"], "missing values"),
         (["a", 1, "b", "a"], "labels of several types"),
-        (["a", "a", "a", "a"], "y has one class"),
+        (["a", "a", "a", "a"], "column 0 of y is always a: leave it out"),
     ],
 )
 def test_columns_that_are_neither_words_nor_numbers_are_refused(column, fix):
     y = pd.DataFrame({"word": column, "number": RNG.normal(size=4)})
     with pytest.raises(ValueError, match=fix):
         SlicedFlow().fit(RNG.normal(size=(4, 1)), y)
+
+
+def test_numbers_that_numpy_turned_into_words_are_refused():
+    y = np.array([["Paris", 30], ["Rome", 40]] * 10)
+    with pytest.raises(ValueError, match="column 1 of y has numbers written as words"):
+        SlicedFlow().fit(RNG.normal(size=(20, 1)), y)
 
 
 def test_images_are_given_words_and_numbers_too():

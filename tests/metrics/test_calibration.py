@@ -66,6 +66,13 @@ def test_crps_of_one_number_is_its_absolute_error():
     assert crps(np.zeros((2, 1)), np.array([[[1.0]], [[-3.0]]])).tolist() == [2.0]
 
 
+def test_missing_values_and_no_samples_are_refused():
+    with pytest.raises(ValueError, match="NaN: drop these rows"):
+        crps(np.zeros((1, 1)), np.full((1, 2, 1), np.nan))
+    with pytest.raises(ValueError, match="no samples"):
+        interval_coverage(np.zeros((3, 1)), np.zeros((3, 0, 1)), [0.9])
+
+
 @pytest.mark.parametrize("shape", [(3, 2), (4, 5, 2), (3, 5, 1)])
 def test_samples_of_other_rows_are_refused(shape):
     with pytest.raises(ValueError, match="m samples for each"):

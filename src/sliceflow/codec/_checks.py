@@ -172,8 +172,11 @@ def check_columns(y: Any, n: int) -> Tensor:
 def check_training_columns(y: Any, n: int) -> Tensor:
     """Return the numbers y of n rows, (l, n), if no column is constant."""
     columns = check_columns(y, n)
-    if (columns == columns[:, :1]).all(dim=1).any():
-        raise ValueError("y has a constant column, which says nothing about x: drop it")
+    constant = (columns == columns[:, :1]).all(dim=1).nonzero().squeeze(1).tolist()
+    if constant:
+        raise ValueError(
+            f"y is constant in column(s) {constant[:10]}, which say nothing about x: drop them"
+        )
     return columns
 
 

@@ -164,6 +164,12 @@ class Codec:
         return self.names or numbered_names(math.prod(self.shape), self.n_given)
 
     @property
+    def n_coordinates(self) -> int:
+        """The number of coordinates of a particle, D."""
+        joined = len(self.scaling.shift)
+        return joined if self.residuals is None else joined + self.residuals.n_added
+
+    @property
     def n_given(self) -> int:
         """The number of columns of y, before words become several."""
         return self.condition.n_columns if self.words is None else len(self.words.columns)

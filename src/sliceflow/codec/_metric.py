@@ -19,7 +19,7 @@ MAX_ROWS, MAX_CENTRES, WIDTH = 5000, 500, 0.5
 """Rows and centres of these regressions, and the width of their Gaussian kernel."""
 
 LEAST = 1e-3
-"""What every direction of y counts at least, compared with all together."""
+"""The least weight of any direction of y, as a share of the total."""
 
 
 def learned_metric(y: Tensor, x: Tensor) -> Tensor:
@@ -28,7 +28,7 @@ def learned_metric(y: Tensor, x: Tensor) -> Tensor:
     metric = torch.eye(l, dtype=torch.float64)
     for _ in range(ROUNDS):
         metric = metric @ _root(_mean_outer_gradient(y @ metric, x))
-        metric *= math.sqrt(l / float((y @ metric).var(dim=0).sum()))
+        metric *= math.sqrt(l / max(float((y @ metric).var(dim=0).sum()), 1e-300))
     return metric
 
 

@@ -27,7 +27,7 @@ MAX_PRODUCT = 4.0
 """Products of residuals are clipped to this many standard deviations."""
 
 MIN_CORRELATION = 0.3
-"""Minimum correlation of residuals of two columns that are correlated."""
+"""From this correlation on, residuals of two columns count as correlated."""
 
 TINY = 1e-12
 """Minimum variance or deviation, for an x that y determines."""
@@ -61,7 +61,8 @@ class Moments:
         means, mean = regressor.boost(x.T, MIN_BEND)
         residuals = closed = x - mean.T
         variances, log_variance = _log_variances(regressor, closed)
-        modes, sizes, size = NO_MODES, means @ x.new_empty(len(x), 0), mean[:, :0]
+        none = x.new_empty(len(x), 0)
+        modes, sizes, size = NO_MODES, means @ none, mean[:, :0]  # a regression of no targets
         columns = single_threaded(lambda: have_two(residuals, log_variance.T))
         if len(columns):
             sizes, size = regressor.fit(residuals[columns].abs().T)

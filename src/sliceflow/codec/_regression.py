@@ -36,9 +36,9 @@ The default for stacked candidates, too, which must lessen those of the better l
 """
 
 CHANCE = 10
-"""By which part, times the number of rows, a line must lessen the squared errors of a constant.
+"""A line must lessen the squared errors of a constant by this number over the number of rows.
 
-By chance, a line lessens them by about one part in the number of rows.
+By chance, a line lessens them by about 1 over the number of rows.
 """
 
 INTERCEPT = 3.0

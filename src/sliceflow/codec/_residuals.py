@@ -24,6 +24,9 @@ from sliceflow.codec._units import Frame, Units
 from sliceflow.core._random import Draw, Random
 from sliceflow.core._threads import single_threaded
 
+MAX_CURVED = 100
+"""Maximum number of columns of x that are predicted by more than lines, for time and memory."""
+
 MIN_SPREAD = 0.1
 """Minimum standard deviation by which the summary is divided.
 
@@ -72,6 +75,11 @@ class Residuals:
         """The number of coordinates of the summary."""
         return len(self.shift)
 
+    @property
+    def n_added(self) -> int:
+        """The number of coordinates that a particle has besides x and y."""
+        return self.n_summary + self.d
+
     @classmethod
     def fit(
         cls, z: Tensor, d: int, candidates: tuple[Candidate, ...] = CANDIDATES
@@ -80,6 +88,8 @@ class Residuals:
 
         Residuals of each row are those of fits without it.
         """
+        if d > MAX_CURVED:
+            candidates = tuple(c for c in candidates if not c.has_kernel)
         order = torch.from_numpy(Random(0, Draw.CENTRES).permutation(z.shape[1]))
         x, y = torch.split(z[:, order].double(), [d, len(z) - d])
         frame, moments = _predict(x, y.T.contiguous(), candidates)

@@ -31,7 +31,9 @@ class Words:
         rows = as_objects(y)
         if rows.ndim != 2 or rows.shape[1] < 2:
             return None
-        columns = tuple(_words(column) for column in rows.T)
+        if rows.dtype.kind == "U":
+            _check_no_numbers(rows)
+        columns = tuple(_words(column, number) for number, column in enumerate(rows.T))
         return None if all(words is None for words in columns) else cls(columns)
 
     @property
@@ -57,9 +59,29 @@ class Words:
         return np.repeat(names, self.widths).tolist()
 
 
-def _words(column: np.ndarray) -> np.ndarray | None:
+def _check_no_numbers(rows: np.ndarray) -> None:
+    """Refuse words of which one column is numbers: NumPy turns a list of both into words."""
+    are_numbers = [_are_numbers(column) for column in rows.T]
+    if any(are_numbers) and not all(are_numbers):
+        raise ValueError(
+            f"column {are_numbers.index(True)} of y has numbers written as words: pass a data "
+            'frame, or a list of rows such as ["Paris", 30]'
+        )
+
+
+def _are_numbers(column: np.ndarray) -> bool:
+    try:
+        column.astype(float)
+    except ValueError:
+        return False
+    return True
+
+
+def _words(column: np.ndarray, number: int) -> np.ndarray | None:
     if column.dtype.kind in "iufc" or not any(isinstance(v, str | bool | np.bool_) for v in column):
         return None
+    if len(set(map(str, column))) == 1:
+        raise ValueError(f"column {number} of y is always {column[0]}: leave it out")
     return check_labels(column, len(column))[0]
 
 

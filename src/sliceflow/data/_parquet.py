@@ -109,7 +109,7 @@ class ParquetBlocks:
         if values.dtype.kind not in kinds:
             raise FileError(
                 f"{path}: column {name!r} is {column.type}, not numbers: leave it out, or "
-                "condition on it"
+                "condition on it alone"
             )
         check_finite(path, values)
         return values

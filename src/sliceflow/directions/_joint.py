@@ -20,8 +20,8 @@ class Joint:
     """Orthonormal directions of d columns, the prediction of each, and more of the summary.
 
     Columns are dealt into groups at random, each with its own predictions and a share of the rest
-    of the summary, and each group is rotated by itself. In a small group, a direction shows how few
-    columns depend on their own predictions; in a large one, how all hang together.
+    of the summary, and each group is rotated by itself. Small groups show how single columns
+    depend on their predictions; large ones, how all columns depend on each other.
 
     Parameters
     ----------

@@ -240,8 +240,8 @@ class Fast:
         """
         at_level, patch, p = _tile(stage, shape)
         if condition.n_summary:
-            sizes = GROUPS if patch is None else (patch,)
-            return Joint(p, condition.n_summary, p + condition.l, sizes)
+            d, sizes = math.prod(shape), GROUPS if patch is None else (patch,)
+            return Joint(d, condition.n_summary, d + condition.l, sizes)
         amplifier = condition.amplifier
         if stage.resolution is None and condition.l:  # the length of θ_y if θ were uniform
             amplifier *= (condition.l / p) ** 0.5

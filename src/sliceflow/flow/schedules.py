@@ -104,8 +104,8 @@ COLOUR = {
 }
 TABLE = {"quick": 40, "standard": 100, "best": 400}
 GIVEN_NUMBERS = {"quick": 200, "standard": 1000, "best": 3000}
-"""Presets of the fast engine: for grey images, colour images, and the steps for tables: of
-themselves, and given numbers."""
+"""Presets of the fast engine: for grey images, for colour images, and the numbers of steps for
+tables, without and with numbers as a condition."""
 
 SHRINKING = (0.5, 0.05)
 """Step sizes for tables given numbers: the noise of each map adds up, unless steps shrink."""

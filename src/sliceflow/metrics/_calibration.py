@@ -39,7 +39,8 @@ def crps(x: np.ndarray, samples: np.ndarray) -> np.ndarray:
     """Return the continuous ranked probability score of each column, mean of all rows: (d,).
 
     It is ``E|X − x| − ½ E|X − X'|``, in the units of x; lower is better. The best possible samples
-    have the lowest (Gneiting & Raftery 2007). A single number instead has its absolute error.
+    have the lowest (Gneiting & Raftery 2007). With one sample for each row, it is the absolute
+    error.
     """
     x, samples = _checked(x, samples)
     m = samples.shape[1]
@@ -55,9 +56,13 @@ def crps(x: np.ndarray, samples: np.ndarray) -> np.ndarray:
 def _checked(x: np.ndarray, samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return both in float64, if there are samples for each row."""
     x, samples = np.asarray(x, dtype=float), np.asarray(samples, dtype=float)
-    if x.ndim != 2 or samples.ndim != 3 or samples[:, 0].shape != x.shape:
+    if x.ndim != 2 or samples.ndim != 3 or samples[:, :0].shape != (len(x), 0, *x.shape[1:]):
         raise ValueError(
             f"x has shape {x.shape} and samples {samples.shape}: pass rows (n, d), and m samples "
             "for each, (n, m, d)"
         )
+    if not samples.size:
+        raise ValueError("there are no samples: pass at least one row, and one sample for it")
+    if np.isnan(x).any() or np.isnan(samples).any():
+        raise ValueError("x or samples contain NaN: drop these rows")
     return x, samples

@@ -40,7 +40,7 @@ class Plan:
     n_rows: int
 
     def __post_init__(self) -> None:
-        d, group = len(self.codec.scaling.shift), self.flow.group
+        d, group = self.codec.n_coordinates, self.flow.group
         own = len(group.own) / group.shards
         check_memory("n_particles", self.n_particles, math.ceil(2 * 4 * d * own))
 
