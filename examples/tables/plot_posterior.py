@@ -75,5 +75,6 @@ for axis, name, column, shares in zip(axes, ("speed", "angle"), ranks.T, covered
 # %%
 # When to use something else: `sbi <https://sbi-dev.github.io/sbi>`_ if you need the density of the
 # posterior and not only samples, if x is an image or a long series that a network should summarise,
-# or if you can simulate again, near what was observed. A flow given numbers takes seconds, but its
-# maps are shared by all observations: very thin or strongly curved posteriors come out blurred.
+# or if you can simulate again, near what was observed. A flow given numbers takes about
+# half a minute. Its maps are shared by all observations: very thin or strongly curved posteriors
+# come out blurred.

@@ -66,4 +66,4 @@ print(f"{covered[0, 0]:.0%} of new rides are within their 90 % interval")
 # %%
 # When to use something else: if one number is all you need, use a gradient-boosted regression,
 # which is faster. If you have many rows and time, compare with `treeffuser
-# <https://github.com/blei-lab/treeffuser>`_, which draws samples by trees alone.
+# <https://github.com/blei-lab/treeffuser>`_, a diffusion that boosted trees predict.

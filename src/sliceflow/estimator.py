@@ -44,7 +44,7 @@ _MAX_PARTICLES = 10_000
 """Default number of particles, or the number of rows if that is smaller."""
 
 _MAX_GIVEN_NUMBERS = 50_000
-"""The same for a table given numbers: five particles for each row, as their noise is less."""
+"""The same for a table given numbers, which has five for each row: maps have less noise then."""
 
 _MAX_BATCH, _MAX_STREAMED_BATCH = 20_000, 10_000
 """Default maximum number of data rows that a step sees: in memory, and of a stream."""
@@ -53,7 +53,7 @@ _MAX_BATCH, _MAX_STREAMED_BATCH = 20_000, 10_000
 class SlicedFlow(Parameters):
     """Sample p(x) or p(x | y) by moving particles with a sliced-Wasserstein flow.
 
-    Nothing is trained: `fit` moves ``n_particles`` from noise onto the data and records how each
+    There is no network: `fit` moves ``n_particles`` from noise onto the data and records how each
     step moves them; `sample` moves new particles the same way, which takes much less time. Columns
     of tables are scaled to mean 0 and standard deviation 1 for the fit, and samples are scaled
     back; pixels are not.
@@ -62,7 +62,7 @@ class SlicedFlow(Parameters):
     ----------
     n_particles : int, optional
         The number of particles, M. By default the number of rows of data, but at most 10,000. A
-        table given numbers has five for each row, at most 50,000.
+        table given numbers has five for each row, at most 50,000, as their maps have less noise.
     schedule : int, "quick", "standard", "best" or sequence of Stage, optional
         The schedule: a number of steps with directions of all of x, a preset, or a list of stages.
         More steps bring particles closer to the data. By default "standard": 100 steps for a table
@@ -83,13 +83,16 @@ class SlicedFlow(Parameters):
     amplifier : float, optional
         The paper's weight of y, ξ. By default 10 for labels, as in the paper. For numbers, giving
         it means the paper's way: by default, tables are predicted from numbers by a regression, and
-        the flow moves its residuals. With `Exact`, and for images, numbers have weight 1.
+        the flow moves its residuals. In the paper's way, also by `Exact`, the defaults of
+        ``n_particles``, ``schedule`` and ``start`` are those of other tables. With `Exact`, and for
+        images, numbers have weight 1.
     balanced : bool
         Whether all labels have the same number of particles. By default they are as frequent as in
         the data.
     observed : bool array of the shape of one row of x, or the name of a half, optional
         The coordinates of x that are given when sampling, the same for all rows: inpainting. Or
-        the half of the images that is given: "left", "right", "top" or "bottom".
+        the half of the images that is given: "left", "right", "top" or "bottom". If given columns
+        of a table are numbers, y is better: a regression uses it.
     batch_size : int, optional
         The maximum number of data rows that a step sees. Larger data is cut into equal parts, and
         one is drawn for each step or, at a resolution, for each stage. By default 20,000, and
@@ -215,7 +218,10 @@ class SlicedFlow(Parameters):
     def plan(
         self, x: Any, y: Any = None, *, distributed: bool = False, shards: int | None = None
     ) -> Plan:
-        """Check data and parameters, and return a plan of the fit that can be run and watched."""
+        """Check data and parameters, and return a plan of the fit that can be run and watched.
+
+        The regression of a table given numbers is part of this, which may take half a minute.
+        """
         seed = common_seed(self.random_state, distributed)
         stream = x if isinstance(x, Stream) else None
         if stream is not None:

@@ -56,7 +56,8 @@ class Fit:
     minutes
         Time budget in minutes; overrides --effort.
     n_particles
-        Number of particles. By default one for each row of data, at most 10,000.
+        Number of particles. By default one for each row of data, at most 10,000; for a table given
+        numbers, five for each row, at most 50,000.
     batch_size
         Maximum number of rows of data used in each step. By default 20,000, or 10,000 with
         --stream.
