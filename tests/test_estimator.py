@@ -327,6 +327,10 @@ def test_progress_is_shown_when_asked(capsys, monkeypatch):
     assert capsys.readouterr().err == ""
     quick(schedule=[Stage(2), Stage(3)]).fit(X, verbose=True)
     assert "stage 2/2: 5 of 5 steps, 100 %" in capsys.readouterr().err
+    quick().fit(X, X[:, 0])
+    assert capsys.readouterr().err == ""
+    quick().fit(X, X[:, 0], verbose=True)
+    assert "predicting x from y" in capsys.readouterr().err
 
 
 def test_the_docstrings_example():

@@ -14,7 +14,13 @@ from sliceflow.codec._codec import Codec, Output
 from sliceflow.codec._conditions import Condition
 from sliceflow.codec._regression import CANDIDATES, LINEAR, Candidate
 from sliceflow.core._devices import check_device, cpu_by_default, own_device
-from sliceflow.core._distributed import Group, SingleProcess, common_seed, distributed_group
+from sliceflow.core._distributed import (
+    Group,
+    SingleProcess,
+    common_seed,
+    distributed_group,
+    is_first_process,
+)
 from sliceflow.core._parameters import Parameters
 from sliceflow.core._random import Draw, Random
 from sliceflow.core._validation import (
@@ -204,7 +210,7 @@ class SlicedFlow(Parameters):
         """
         if checkpoints is not None and self.random_state is None:
             raise ValueError("checkpoints belong to one seed: pass random_state=0, for example")
-        plan = self.plan(x, y, distributed=distributed, shards=shards)
+        plan = self.plan(x, y, distributed=distributed, shards=shards, verbose=verbose)
         state = plan.run((), checkpoints, checkpoint_minutes, verbose)
         model, (particles, conditions) = plan.model(state), plan.samples(state)
         # Set only now, so that a fit that fails leaves a fitted estimator unchanged.
@@ -216,7 +222,13 @@ class SlicedFlow(Parameters):
 
     @cpu_by_default()
     def plan(
-        self, x: Any, y: Any = None, *, distributed: bool = False, shards: int | None = None
+        self,
+        x: Any,
+        y: Any = None,
+        *,
+        distributed: bool = False,
+        shards: int | None = None,
+        verbose: bool = False,
     ) -> Plan:
         """Check data and parameters, and return a plan of the fit that can be run and watched.
 
@@ -229,7 +241,9 @@ class SlicedFlow(Parameters):
                 raise ValueError("a stream has its own y: name its columns there, and leave it out")
             x, y = stream.draw(Random(seed, Draw.PROBE), _PROBED)
         codec, data = Codec.fit_encode(
-            *(x, y, self.y_type, self.amplifier, self.observed), self._candidates(stream)
+            *(x, y, self.y_type, self.amplifier, self.observed),
+            self._candidates(stream),
+            verbose and is_first_process(),
         )
         if check_flag("balanced", self.balanced) and codec.condition.n_groups == 1:
             raise ValueError("balanced=True is for labels, and y is not labels: leave it out")

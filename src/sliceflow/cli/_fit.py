@@ -19,7 +19,7 @@ from sliceflow.cli._options import STARTED, Fit
 from sliceflow.cli._results import save_results
 from sliceflow.cli._source import Source, fit_options, read
 from sliceflow.core._atomic import write_text
-from sliceflow.core._distributed import common_seed
+from sliceflow.core._distributed import common_seed, is_first_process
 from sliceflow.core._exits import WRONG_USE, exit_with
 from sliceflow.core._terminal import print_safely
 from sliceflow.estimator import SlicedFlow
@@ -81,8 +81,7 @@ def fit_in(run: Run, options: Fit) -> None:
     """Fit in the folder of a run, which no other fit may use meanwhile."""
     if run.model.exists() and os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0":
         return  # the previous attempt was killed after it had written the model
-    is_first = not is_torchelastic_launched() or os.environ["RANK"] == "0"
-    with run.locked() if is_first else nullcontext():
+    with run.locked() if is_first_process() else nullcontext():
         fit(run, seeded(checked(run, options)))
 
 
@@ -164,8 +163,8 @@ def make_plan(options: Fit, source: Source) -> Plan:
         random_state=options.random_state,
     )
     if source.stream is not None:
-        return estimator.plan(source.stream, distributed=options.distributed)
-    plan = estimator.plan(source.x, source.y, distributed=options.distributed)
+        return estimator.plan(source.stream, distributed=options.distributed, verbose=True)
+    plan = estimator.plan(source.x, source.y, distributed=options.distributed, verbose=True)
     return plan.with_names(source.names)
 
 

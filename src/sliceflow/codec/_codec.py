@@ -12,6 +12,7 @@ vectors. New samples start from their conditions:
 """
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
@@ -108,7 +109,7 @@ class Codec:
         observed: Any = None,
     ) -> Self:
         """Return the codec of these data; `SlicedFlow` describes the parameters."""
-        codec, _ = cls.fit_encode(x, y, y_type, amplifier, observed, CANDIDATES)
+        codec, _ = cls.fit_encode(x, y, y_type, amplifier, observed)
         return codec
 
     @classmethod
@@ -120,13 +121,14 @@ class Codec:
         y_type: str | None,
         amplifier: float | None,
         observed: Any,
-        candidates: tuple[Candidate, ...],
+        candidates: tuple[Candidate, ...] = CANDIDATES,
+        verbose: bool = False,
     ) -> tuple[Self, Tensor]:
         """Return the codec of these data, and them as particles: `fit` and `encode` in one pass.
 
         A table given numbers is encoded as residuals of a regression by these candidates. Without
-        candidates or with an amplifier, it is encoded as in the paper. `SlicedFlow` describes the
-        other parameters.
+        candidates or with an amplifier, it is encoded as in the paper. ``verbose`` announces the
+        regression, which takes a while. `SlicedFlow` describes the other parameters.
         """
         rows, kind = check_training_rows(x), Kind.of(x)
         words = Words.of(y) if y_type is None and observed is None else None
@@ -141,6 +143,8 @@ class Codec:
         z, d = scaling.forward(z), math.prod(kind.shape)
         residuals = None
         if _is_regressed(kind, condition, amplifier) and candidates:
+            if verbose:
+                print("predicting x from y before the flow begins", file=sys.stderr, flush=True)
             residuals, z = Residuals.fit(z, d, candidates)
             condition = Summary(condition.l, d, residuals.n_summary)
         y_kind = None if y is None else Kind.of(y)

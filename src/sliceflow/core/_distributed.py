@@ -281,6 +281,11 @@ def distributed_group(shards: int | None = None, max_shards: int = SHARDS) -> To
     return TorchDistributed(shards or min(SHARDS, max_shards))
 
 
+def is_first_process() -> bool:
+    """Return whether this is the first process of a launcher, or the only process."""
+    return not dist.is_torchelastic_launched() or os.environ["RANK"] == "0"
+
+
 def common_seed(random_state: Any, distributed: bool) -> int:
     """Return the seed, if it is given, or else one on which all processes of a fit agree."""
     seed = check_seed(random_state)
