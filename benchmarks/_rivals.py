@@ -37,7 +37,8 @@ def drawn_by(method: str, x: np.ndarray, y: np.ndarray, given: np.ndarray, m: in
     with tempfile.TemporaryDirectory() as folder:
         task, result = Path(folder) / "task.npz", Path(folder) / "result.npz"
         np.savez(task, x=x, y=y, given=given, m=m)
-        command = [environment(), SCRIPT, method, task, result]
+        # -P: `profile.py` beside the script must not hide Python's own
+        command = [environment(), "-P", SCRIPT, method, task, result]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         with np.load(result) as found:
             return Drawn(found["samples"], float(found["fit"]), float(found["sample"]))
