@@ -39,7 +39,7 @@ def drawn_by(method: str, x: np.ndarray, y: np.ndarray, given: np.ndarray, m: in
         np.savez(task, x=x, y=y, given=given, m=m)
         # -P: `profile.py` beside the script must not hide Python's own
         command = [environment(), "-P", SCRIPT, method, task, result]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder)  # for their logs
         with np.load(result) as found:
             return Drawn(found["samples"], float(found["fit"]), float(found["sample"]))
 
