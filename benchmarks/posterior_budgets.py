@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from benchmarks._simulators import OBSERVATIONS, TASKS
+from benchmarks._simulators import TASKS
 from benchmarks.ledger import Figure
-from benchmarks.posteriors import CHOSEN_ON, SAMPLES, fitted, judged
+from benchmarks.posteriors import fitted, judged
 
 BUDGETS = (1_000, 100_000)
 """Numbers of simulations."""
@@ -15,7 +15,6 @@ WIDE = ("slcp_distractors", "bernoulli_glm_raw")
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield, for each task, the mean C2ST over observations, and the seconds of the fit."""
-    observations = list(OBSERVATIONS if shrink == 1 else OBSERVATIONS[: CHOSEN_ON + 1])
     for n in BUDGETS if shrink == 1 else BUDGETS[:1]:
         for task in (task for task in TASKS if task.name not in WIDE):
-            yield from judged(task, fitted(task, n), SAMPLES // shrink**2, observations, f"{n}.")
+            yield from judged(task, fitted(task, n), shrink, f"{n}.")

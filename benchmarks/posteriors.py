@@ -27,21 +27,19 @@ CHOSEN_ON = 3
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield, for each task, the mean C2ST over observations, and the seconds of the fit."""
-    observations = OBSERVATIONS if shrink == 1 else OBSERVATIONS[: CHOSEN_ON + 1]
-    m = SAMPLES // shrink**2
     for task in TASKS:
         posterior = fitted(task, SIMULATIONS // shrink**2)
-        yield from judged(task, posterior, m, list(observations))
+        yield from judged(task, posterior, shrink)
         yield coverage(task, posterior, HELD_OUT // shrink)
 
 
-def judged(
-    task: Task, posterior: "Posterior", m: int, observations: list[int], name: str = ""
-) -> Iterator[Figure]:
-    """Yield the figures of a posterior: m samples for each observation.
+def judged(task: Task, posterior: "Posterior", shrink: int, name: str = "") -> Iterator[Figure]:
+    """Yield the figures of a posterior, by samples for each observation.
 
     ``name`` becomes part of the names of figures.
     """
+    m = SAMPLES // shrink**2
+    observations = OBSERVATIONS if shrink == 1 else OBSERVATIONS[: CHOSEN_ON + 1]
     samples = [posterior.sample(m, task.observation(k), seed=k) for k in observations]
     scores = c2st([task.reference(k)[:m] for k in observations], samples)
     end = f"from {posterior.simulations:,} simulations: {task.name}"

@@ -104,14 +104,18 @@ def check_training_rows(x: Any) -> Tensor:
             f"Found array with n_samples={len(rows)} (shape={shape}) while a minimum of 2 is "
             "required: a distribution is estimated from its rows. Pass more rows."
         )
-    if rows.ndim == 2:
-        constant = (rows == rows[0]).all(dim=0).nonzero().squeeze(1).tolist()
-        if constant:
-            raise ValueError(
-                f"x is constant in column(s) {constant[:10]}: there is nothing to model in them. "
-                "Drop them, or pass images as (n, C, h, w), which may have constant pixels."
-            )
+    if rows.ndim == 2 and (constant := _constant_columns(rows)):
+        raise ValueError(
+            f"x is constant in column(s) {constant[:10]}: there is nothing to model in them. "
+            "Drop them, or pass images as (n, C, h, w), which may have constant pixels."
+        )
     return rows
+
+
+def _constant_columns(rows: Tensor) -> list[int]:
+    """Return the numbers of the columns of rows (n, d) that have one value."""
+    constant: list[int] = (rows == rows[0]).all(dim=0).nonzero().squeeze(1).tolist()
+    return constant
 
 
 def check_finite(values: Tensor, name: str) -> None:
@@ -172,8 +176,7 @@ def check_columns(y: Any, n: int) -> Tensor:
 def check_training_columns(y: Any, n: int) -> Tensor:
     """Return the numbers y of n rows, (l, n), if no column is constant."""
     columns = check_columns(y, n)
-    constant = (columns == columns[:, :1]).all(dim=1).nonzero().squeeze(1).tolist()
-    if constant:
+    if constant := _constant_columns(columns.T):
         raise ValueError(
             f"y is constant in column(s) {constant[:10]}, which say nothing about x: drop them"
         )
