@@ -17,6 +17,7 @@ from .flow import (
 )
 from .model import Model, load
 from .runs._plan import Plan
+from .table import SlicedTable
 
 __version__: str
 
@@ -35,6 +36,7 @@ __all__ = [
     "Observed",
     "Plan",
     "SlicedFlow",
+    "SlicedTable",
     "Spec",
     "Stage",
     "State",

@@ -42,6 +42,7 @@ class Draw(IntEnum):
     ROTATION = 13
     PROBE = 14
     CENTRES = 15
+    TABLE = 16
 
 
 class Random:

@@ -1,0 +1,119 @@
+"""Models of tables: they draw rows, or rows given some of their values."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sliceflow.core._random import child_seed
+from sliceflow.core._validation import check_integer, check_seed
+from sliceflow.tables._chain import Chain
+from sliceflow.tables._columns import GAP, Column
+from sliceflow.tables._frames import Values
+from sliceflow.tables._layouts import Layout
+from sliceflow.tables._questions import Given, Question
+
+MIN_DRAWN, MAX_DRAWN = 20_000, 50_000
+"""A model draws as many rows of itself to answer a question as it was made from, but at least and
+at most these numbers."""
+
+MAX_ROUNDS = 100
+"""How often rows are drawn until enough are within given ranges."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """Draws rows of a table, without the data.
+
+    Parameters
+    ----------
+    layout
+        The kind of table that rows come in.
+    columns
+        The distinct values of each column.
+    chain
+        The maps that draw one column after another.
+    n_rows
+        The number of rows that the maps were made from.
+    """
+
+    layout: Layout
+    columns: tuple[Column, ...]
+    chain: Chain
+    n_rows: int
+    _chains: dict[tuple[tuple[int, ...], ...], Chain] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def sample(self, n: int, given: Given | None = None, random_state: Any = None) -> Any:
+        """Return n new rows, as the kind of table that the data was.
+
+        Parameters
+        ----------
+        n : int
+            The number of rows.
+        given : dict, optional
+            Values of some columns, by name: one value, a range as a tuple of two, or a list of
+            values; None is a gap. The first question about a set of columns takes about as long
+            as the fit, unless the model was fitted with ``given`` these columns.
+        random_state : int, NumPy generator or None
+            The seed: the same seed gives the same rows. By default each call gives new rows.
+        """
+        n, seed = check_integer("n", n, 1), check_seed(random_state)
+        question = Question.of(given or {}, self.columns)
+        codes = self._drawn(n, question, seed)
+        values = {
+            column.name: self._values(i, codes[:, i], question)
+            for i, column in enumerate(self.columns)
+        }
+        return self.layout.restore(values)
+
+    def _values(self, i: int, codes: np.ndarray, question: Question) -> Values:
+        """Return the values of column i: those that are given as they are given."""
+        column = self.columns[i]
+        if i in question.values:
+            return np.repeat(question.values[i], len(codes)), np.zeros(len(codes), bool)
+        return column.decode(codes)
+
+    def _drawn(self, n: int, question: Question, seed: int) -> np.ndarray:
+        """Return n rows of codes, (n, d), that answer a question."""
+        exact, allowed = question.exact, question.allowed
+        chain = self._chain(tuple(sorted(exact)), tuple(sorted(allowed)))
+        start = np.full((n, len(self.columns)), float(GAP))
+        start[:, list(exact)] = list(exact.values())
+        n_given = len(exact) + len(allowed)
+        if allowed:
+            start = self._allowed(chain, start, question, seed)
+        return chain.draw(start, seed, first=n_given)
+
+    def _allowed(
+        self, chain: Chain, start: np.ndarray, question: Question, seed: int
+    ) -> np.ndarray:
+        """Return rows in which those columns are drawn that have several allowed values."""
+        n, found, first = len(start), [], len(question.exact)
+        last = first + len(question.allowed)
+        for number in range(MAX_ROUNDS):
+            drawn = chain.draw(start, child_seed(seed, number), first, last)
+            found.append(drawn[question.holds(drawn)])
+            if sum(map(len, found)) >= n:
+                return np.concatenate(found)[:n]
+        names = ", ".join(self.columns[i].name for i in question.allowed)
+        raise ValueError(
+            f"of {n * MAX_ROUNDS:,} rows drawn, {sum(map(len, found)):,} have values of {names} as "
+            "given: give wider ranges, or ask for fewer rows"
+        )
+
+    def _chain(self, exact: tuple[int, ...], allowed: tuple[int, ...]) -> Chain:
+        """Return maps that begin with the columns that are given, those with one value first."""
+        k, order = len(exact), self.chain.order
+        is_first = set(order[:k]) == set(exact)
+        if is_first and set(order[k : k + len(allowed)]) == set(allowed):
+            return self.chain
+        if (exact, allowed) not in self._chains:
+            rest = (i for i in order if i not in (*exact, *allowed))
+            rows = min(max(self.n_rows, MIN_DRAWN), MAX_DRAWN)
+            drawn = self.chain.draw(np.full((rows, len(self.columns)), float(GAP)), 0)
+            self._chains[exact, allowed] = Chain.fit(
+                drawn, self.columns, (*exact, *allowed, *rest), 0, keep_gaps=True
+            )
+        return self._chains[exact, allowed]

@@ -1,0 +1,104 @@
+"""Text in, and the same kind of text out: numbers, dates and words as a file has them."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+import numpy as np
+
+from sliceflow.data._tables import Table, is_missing
+from sliceflow.tables._columns import as_objects
+from sliceflow.tables._frames import Values
+from sliceflow.tables._raw import Raw
+
+DATES = (
+    *("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y/%m/%d"),
+    *("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y"),
+)
+"""Formats of dates and times that are noticed; the first one that fits all values is taken."""
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
+CODE = re.compile(r"0\d+")  # such as the code 00501, which is no number
+
+MAX_DIGITS = 18
+"""Whole numbers with more digits than this do not fit into 64 bits."""
+
+Format = list[Any]
+"""How values are written: ["number", decimals, comma], ["date", format] or ["word"]."""
+
+
+@dataclass(frozen=True)
+class TextLayout:
+    """How the columns of a file are written, by name and in order."""
+
+    formats: Mapping[str, Format]
+
+    @classmethod
+    def read(cls, table: Table) -> tuple[Self, list[Raw]]:
+        """Return the layout and the columns of a file's table."""
+        formats, raws = {}, []
+        for name, texts in table.columns.items():
+            words = [word.strip() for word in texts.tolist()]
+            gaps = np.array([is_missing(word) for word in words], bool)
+            present = [word for word, is_gap in zip(words, gaps, strict=True) if not is_gap]
+            formats[name], values = _parsed(present)
+            raws.append(Raw.of(name, values, gaps))
+        return cls(formats), raws
+
+    def restore(self, columns: Mapping[str, Values]) -> dict[str, list[str]]:
+        """Return columns as text, by name; gaps are empty."""
+        return {
+            name: [
+                "" if is_gap else _written(value, *how)
+                for value, is_gap in zip(*columns[name], strict=True)
+            ]
+            for name, how in self.formats.items()
+            if name in columns
+        }
+
+
+def _parsed(words: list[str]) -> tuple[Format, np.ndarray]:
+    """Return how words are written, and their values."""
+    if any(CODE.fullmatch(word) for word in words) or not words:
+        return ["word"], as_objects(words)
+    if all(NUMBER.fullmatch(word) for word in words):
+        return _numbers(words, comma=False)
+    if all(DECIMAL_COMMA.fullmatch(word) for word in words):
+        return _numbers([word.replace(",", ".") for word in words], comma=True)
+    for format in DATES:
+        if (values := _dates(words, format)) is not None:
+            return ["date", format], values
+    return ["word"], as_objects(words)
+
+
+def _numbers(words: list[str], comma: bool) -> tuple[Format, np.ndarray]:
+    """Return numbers, and how many decimals they have; None if they are written otherwise."""
+    if all(re.fullmatch(r"[+-]?\d+", word) for word in words):
+        if max(map(len, words)) > MAX_DIGITS:
+            return ["word"], as_objects(words)
+        return ["number", 0, comma], np.array(list(map(int, words)), np.int64)
+    is_plain = not any("e" in word.lower() for word in words)
+    decimals = max(len(word.partition(".")[2]) for word in words) if is_plain else None
+    return ["number", decimals, comma], np.array(list(map(float, words)))
+
+
+def _dates(words: list[str], format: str) -> np.ndarray | None:
+    try:
+        times = [datetime.strptime(word, format) for word in words]
+    except ValueError:
+        return None
+    return np.array(times, "datetime64[s]" if "%H" in format else "datetime64[D]")
+
+
+def _written(value: Any, kind: str, *how: Any) -> str:
+    """Return a value as text."""
+    if kind == "date":
+        return str(value.astype("datetime64[s]").astype(datetime).strftime(how[0]))
+    if kind == "word":
+        return str(value)
+    decimals, comma = how
+    text = repr(float(value)) if decimals is None else f"{value:.{decimals}f}"
+    return text.replace(".", ",") if comma else text

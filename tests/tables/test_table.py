@@ -1,0 +1,135 @@
+"""`SlicedTable`: what goes in, what comes out, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from tables import mixed
+
+from sliceflow import SlicedTable
+
+TABLE = mixed()
+MODEL = SlicedTable(random_state=0).fit(TABLE)
+
+
+def test_a_data_frame_in_and_a_data_frame_out():
+    drawn = MODEL.sample(50, random_state=0)
+    pd.testing.assert_series_equal(drawn.dtypes, TABLE.dtypes)
+    assert drawn.index.equals(pd.RangeIndex(50))
+    assert MODEL.feature_names_in_.tolist() == list(TABLE.columns)
+
+
+def test_polars_in_and_polars_out():
+    table = pl.from_pandas(TABLE)
+    assert SlicedTable(random_state=0).fit(table).sample(20).schema == table.schema
+
+
+def test_an_array_in_and_an_array_out():
+    table = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
+    drawn = SlicedTable(random_state=0).fit(table).sample(20)
+    assert drawn.dtype == np.float32
+    assert drawn.shape == (20, 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "holds"),
+    [
+        ({"city": "Rome"}, lambda t: t["city"] == "Rome"),
+        ({"city": ["Rome", "Oslo"]}, lambda t: t["city"].isin(["Rome", "Oslo"])),
+        ({"age": (30, 40)}, lambda t: t["age"].between(30, 40)),
+        ({"age": (None, 40)}, lambda t: t["age"] <= 40),
+        ({"height": (170.0, 180.0)}, lambda t: t["height"].between(170, 180)),
+        ({"height": 171.25}, lambda t: t["height"] == 171.25),
+        ({"size": ("M", "XL")}, lambda t: t["size"].isin(["M", "L"])),
+        ({"since": "2021-03-04"}, lambda t: t["since"] == pd.Timestamp("2021-03-04")),
+        ({"member": True, "age": 30, "city": "Oslo"}, lambda t: t["member"] & (t["age"] == 30)),
+        ({"member": True, "age": (20, 30)}, lambda t: t["member"] & t["age"].between(20, 30)),
+    ],
+)
+def test_samples_have_what_is_given(given, holds):
+    drawn = MODEL.sample(40, given=given, random_state=0)
+    assert holds(drawn).all()
+    pd.testing.assert_series_equal(drawn.dtypes, TABLE.dtypes)
+
+
+def test_columns_given_to_the_fit_come_first_in_the_chain():
+    model = SlicedTable(random_state=0).fit(TABLE, given=["age", "city"])
+    model.sample(5, given={"city": "Rome", "age": 30})
+    assert not model.model_._chains  # nothing was made anew
+    model.sample(5, given={"city": "Rome"})
+    assert len(model.model_._chains) == 1
+
+
+def test_a_question_is_prepared_once():
+    model = SlicedTable(random_state=0).fit(TABLE[["age", "city", "member"]])
+    for city in ("Rome", "Oslo"):
+        model.sample(5, given={"city": city})
+    assert len(model.model_._chains) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"town": "Rome"}, "there is no column 'town': choose from"),
+        ({"city": "Bonn"}, "city is never 'Bonn' in the data"),
+        ({"age": 30.5}, "age is whole numbers: 30.5 cannot be given"),
+        ({"age": "old"}, "age cannot be 'old'"),
+        ({"age": (1, 2, 3)}, r"give a range as \(lowest, highest\)"),
+        ({"age": (90, 99)}, "age has no value between 90 and 99"),
+        ({"city": ("Oslo", "Rome")}, "words without an order"),
+    ],
+)
+def test_what_cannot_be_given_is_refused_with_the_fix(given, message):
+    with pytest.raises(ValueError, match=message):
+        MODEL.sample(5, given=given)
+
+
+def test_a_number_beyond_the_data_counts_as_the_nearest_with_a_warning():
+    with pytest.warns(
+        UserWarning, match="age is given beyond the data, which ranges from 18 to 79"
+    ):
+        drawn = MODEL.sample(5, given={"age": 200}, random_state=0)
+    assert (drawn["age"] == 200).all()
+
+
+def test_ids_are_left_out_with_a_note():
+    table = pd.DataFrame({"id": range(100), "x": np.arange(100) % 7})
+    with pytest.warns(UserWarning, match="id has another value in nearly every row"):
+        model = SlicedTable(random_state=0).fit(table)
+    assert list(model.sample(3).columns) == ["x"]
+    kept = SlicedTable(types={"id": "numbers"}, random_state=0).fit(table)
+    assert list(kept.sample(3).columns) == ["id", "x"]
+
+
+def test_types_can_be_given():
+    table = pd.DataFrame({"zip": [501, 502] * 50, "grade": ["low", "high"] * 50})
+    types = {"zip": "words", "grade": ["low", "mid", "high"]}
+    model = SlicedTable(types=types, random_state=0).fit(table)
+    zips, grades = model.model_.columns
+    assert not zips.is_ordered
+    assert grades.is_ordered
+    assert model.sample(3).dtypes.equals(table.dtypes)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"types": {"town": "words"}}, "types names a column 'town'"),
+        ({"types": {"city": "numbers"}}, "city is not numbers"),
+        ({"types": {"city": "colours"}}, "city cannot be of type 'colours'"),
+        ({"types": {"size": ["S", "M"]}}, "size has 'L', which is not in"),
+    ],
+)
+def test_wrong_types_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        SlicedTable(**settings).fit(TABLE)
+
+
+def test_many_rows_are_drawn_from():
+    table = np.random.default_rng(0).normal(size=(500, 2))
+    assert SlicedTable(max_rows=100, random_state=0).fit(table).model_.n_rows == 100
+
+
+def test_an_unfitted_one_says_so():
+    with pytest.raises(ValueError, match="not fitted: call fit"):
+        SlicedTable().sample(3)
