@@ -27,6 +27,7 @@ ORDER = [
     "files",
     "model",
     "table_model",
+    "models",
     "runs",
     "estimator",
     "table",

@@ -15,9 +15,11 @@ from .flow import (
     Target,
     schedules,
 )
-from .model import Model, load
+from .model import Model
+from .models import load
 from .runs._plan import Plan
 from .table import SlicedTable
+from .table_model import TableModel
 
 __version__: str
 
@@ -40,6 +42,7 @@ __all__ = [
     "Spec",
     "Stage",
     "State",
+    "TableModel",
     "Target",
     "Unconditional",
     "data",

@@ -306,6 +306,3 @@ def _parts(n: int) -> list[slice]:
     """
     each = math.ceil(n / SAMPLE_BATCH / torch.get_num_threads())
     return list(slices(n, min(each, MAX_BATCHES) * SAMPLE_BATCH))
-
-
-load = Model.load

@@ -1,6 +1,7 @@
 """`SlicedTable`: the estimator for tables of any columns."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -103,9 +104,16 @@ class SlicedTable(Parameters):
 
     def sample(self, n: int, given: Given | None = None, random_state: Any = None) -> Any:
         """Return n new rows; see `TableModel.sample`."""
+        return self._fitted().sample(n, given, random_state)
+
+    def save(self, path: str | Path, about: str = "") -> None:
+        """Write the model to a file, which `sliceflow.load` reads; see `TableModel.save`."""
+        self._fitted().save(path, about)
+
+    def _fitted(self) -> TableModel:
         if not hasattr(self, "model_"):
             raise ValueError("this SlicedTable is not fitted: call fit(table) first")
-        return self.model_.sample(n, given, random_state)
+        return self.model_
 
     def _typed(self, raws: list[Raw]) -> list[Raw]:
         """Return the columns of the given types, without ids and empty columns."""

@@ -1,12 +1,14 @@
 """Models of tables: they draw rows, or rows given some of their values."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
 from sliceflow.core._random import child_seed
 from sliceflow.core._validation import check_integer, check_seed
+from sliceflow.files._table_models import read_table_model, write_table_model
 from sliceflow.tables._chain import Chain
 from sliceflow.tables._columns import GAP, Column
 from sliceflow.tables._frames import Values
@@ -67,6 +69,23 @@ class TableModel:
             for i, column in enumerate(self.columns)
         }
         return self.layout.restore(values)
+
+    def read_value(self, name: str, text: str) -> Any:
+        """Return the value of a column that is written like this, as in a file of the data."""
+        words = {str(w): w for c in self.columns if c.name == name for w in c.values.tolist()}
+        return words.get(text, self.layout.read_value(name, text))
+
+    def save(self, path: str | Path, about: str = "") -> None:
+        """Write the model to a file, which `sliceflow.load` reads.
+
+        The file has values of the data, and no row of it. ``about`` is the title of its card.
+        """
+        write_table_model(Path(path), (self.layout, self.columns, self.chain, self.n_rows), about)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a model from a file. `FileError` says what is wrong with it."""
+        return cls(*read_table_model(Path(path)))
 
     def _values(self, i: int, codes: np.ndarray, question: Question) -> Values:
         """Return the values of column i: those that are given as they are given."""

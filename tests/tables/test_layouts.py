@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from tables import mixed
+from mixed_table import mixed
 
 from sliceflow.data._tables import load_csv
 from sliceflow.tables._layouts import read_table

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from tables import mixed
+from mixed_table import mixed
 
 from sliceflow import SlicedTable
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from sliceflow.cli._options import Evaluate, Fit
-from sliceflow.cli._samples import as_bytes, load_model
+from sliceflow.cli._samples import as_bytes, load_flow, load_model
 from sliceflow.cli._source import Source, fit_options, read, subsample
+from sliceflow.cli._tables import evaluate_table
 from sliceflow.core._validation import check_integer
 from sliceflow.data import data_folder, load
 from sliceflow.data._tables import is_csv, load_csv
@@ -23,7 +24,42 @@ from sliceflow.runs._run import Run
 def run(options: Evaluate) -> None:
     """Measure, and print the results."""
     check_integer("n", options.n, 2)
-    samples, data = tables(options) if is_csv(options.samples) else arrays(options)
+    figures = of_a_table(options) or of_arrays(options)
+    if options.json:
+        print(json.dumps(figures))
+        return
+    for name, value in figures.items():
+        print(f"{name:38} {value:.5g}")
+
+
+def of_a_table(options: Evaluate) -> dict[str, float]:
+    """Return the figures of a table of samples, or of a model of a table; nothing for others."""
+    if is_csv(options.samples):
+        if options.data is None or not is_csv(options.data):
+            raise ValueError(
+                f"{options.samples} is a table: pass the table to compare it with, as --data x.csv"
+            )
+        return evaluate_table(options, load_csv(options.samples), Path(options.data))
+    if not is_model(options.samples):
+        return {}
+    model = load_model(options.samples)
+    if isinstance(model, Model):
+        return {}
+    run = Run(options.samples)
+    if options.data is None and not run.config.exists():
+        raise ValueError(f"{options.samples} is no run with known data: pass --data x.csv")
+    data = Path(options.data or fit_options(run).data)
+    return evaluate_table(options, model.sample(options.n, random_state=1), data)
+
+
+def is_model(path: Path) -> bool:
+    """Return whether a path is of a model, and not of samples."""
+    return Run(path).config.exists() or (path.is_file() and path.suffix.lower() != ".npz")
+
+
+def of_arrays(options: Evaluate) -> dict[str, float]:
+    """Return the figures of images, or of the samples of a flow."""
+    samples, data = arrays(options)
     if samples.shape[1:] != data.shape[1:]:
         raise ValueError(
             f"samples have shape {samples.shape[1:]} and the data {data.shape[1:]}: pass --data "
@@ -32,36 +68,15 @@ def run(options: Evaluate) -> None:
     samples, data = (  # shuffled: they may be sorted by label
         np.random.default_rng(seed).permutation(rows) for seed, rows in enumerate((samples, data))
     )
-    figures = (of_images if samples.ndim == 4 else of_tables)(samples[: options.n], data, options)
-    if options.json:
-        print(json.dumps(figures))
-        return
-    for name, value in figures.items():
-        print(f"{name:38} {value:.5g}")
-
-
-def tables(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numeric columns that a table of samples and a table of data have in common."""
-    if options.data is None or not is_csv(options.data):
-        raise ValueError(
-            f"{options.samples} is a table: pass the table to compare it with, as --data x.csv"
-        )
-    samples, data = load_csv(options.samples), load_csv(Path(options.data))
-    names = [name for name in samples.numeric() if name in data.numeric()]
-    if not names:
-        raise ValueError(
-            f"{options.samples} and {options.data} share no numeric column: rename one"
-        )
-    return samples.numbers(names), data.numbers(names)
+    return (of_images if samples.ndim == 4 else of_tables)(samples[: options.n], data, options)
 
 
 def arrays(options: Evaluate) -> tuple[np.ndarray, np.ndarray]:
     """Return samples, and the data to compare them with."""
     path = options.samples
-    is_model = Run(path).config.exists() or (path.is_file() and path.suffix.lower() != ".npz")
-    if not is_model:
+    if not is_model(path):
         return load(str(path)).pixels, data_of(options, None).x
-    model, n = load_model(path), options.n
+    model, n = load_flow(path), options.n
     data = data_of(options, model)
     rows = data.y if model.codec.condition.mask is None else data.x
     y = None if rows is None else subsample(rows, n)

@@ -18,6 +18,7 @@ from torch.distributed import is_torchelastic_launched
 from sliceflow.cli._options import STARTED, Fit
 from sliceflow.cli._results import save_results
 from sliceflow.cli._source import Source, fit_options, read
+from sliceflow.cli._tables import check_options, fit_table, is_for_table
 from sliceflow.core._atomic import write_text
 from sliceflow.core._distributed import common_seed, is_first_process
 from sliceflow.core._exits import WRONG_USE, exit_with
@@ -39,6 +40,8 @@ def run(options: Fit) -> None:
     if options.json and not options.dry_run:
         raise ValueError("--json is for dry runs: add --dry-run, or leave it out")
     _check_launcher(options)
+    if is_for_table(options):
+        check_options(options)
     if options.dry_run:
         dry_run(seeded(options))
     else:
@@ -125,6 +128,9 @@ def settings_of(options: Fit) -> dict[str, Any]:
 
 def fit(run: Run, options: Fit) -> None:
     """Fit, and save everything in the folder of the run."""
+    if is_for_table(options):
+        fit_table(run, options, settings_of(options))
+        return
     source = read(options)
     whole = make_plan(options, source)
     plan = whole.scaled(options.effort)

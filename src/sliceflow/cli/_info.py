@@ -8,7 +8,7 @@ import yaml
 from sliceflow.cli._options import Info
 from sliceflow.cli._samples import model_file
 from sliceflow.core._terminal import print_safely
-from sliceflow.files._models import describe
+from sliceflow.models import describe
 from sliceflow.runs._run import Run
 
 

@@ -31,6 +31,7 @@ class Fit:
       sliceflow fit photos/ --size 64 --minutes 30 --out runs/photos
       sliceflow fit cifar10 --observed left         given the left half, fill in the right
       sliceflow fit flowers.csv --y species
+      sliceflow fit people.csv                      a table of words, dates and gaps
       sliceflow fit many.parquet --stream           more than fits in memory
       sliceflow fit mnist --dry-run                 the schedule, how long, and how much memory
 
@@ -43,7 +44,8 @@ class Fit:
         Folder of the run. By default runs/ and the name of the data.
     y
         What to condition on: "label" for the labels of images, or the names of columns of a table,
-        separated by commas. By default nothing.
+        separated by commas. By default nothing: then a table may have words, dates and gaps, and
+        sample --given asks for rows with any values.
     observed
         The part of each image that is given when sampling: left, right, top or bottom, or the path
         of a mask image that is white where pixels are given. By default none.
@@ -125,6 +127,7 @@ class Sample:
     For example:
       sliceflow sample runs/mnist --y 7 --out sevens.png
       sliceflow sample runs/flowers --y setosa --n 1000 --out flowers.csv
+      sliceflow sample runs/people --given "city=Paris,age=30..40"
       sliceflow sample model.zip --n 50000 --out samples.npz
 
     Parameters
@@ -136,6 +139,9 @@ class Sample:
     y
         Condition: a label, or the values of the columns of y, separated by commas. By default
         equally many samples of each label.
+    given
+        Values of some columns of a table that was fitted without --y: age=30,city=Paris. A range is
+        written age=30..40, and one of several values city=Paris|Rome.
     out
         Output: an image grid (.png), arrays (.npz), a table (.csv), or a folder of images. By
         default samples.png for images and samples.csv for a table.
@@ -148,6 +154,7 @@ class Sample:
     model: Path
     n: int = 100
     y: str | None = None
+    given: str | None = None
     out: Path | None = None
     device: str = "cpu"
     random_state: int | None = None
@@ -198,8 +205,10 @@ class Evaluate:
     """Measure how close samples are to data.
 
     Images are compared by FID, KID, precision and recall, and by the distance to the nearest image
-    of the data. Tables are compared by the sliced distance. FID depends on the number of images:
-    compare only values with the same n.
+    of the data. FID depends on the number of images: compare only values with the same n. Tables
+    are compared column by column, by how well a classifier tells samples from data (C2ST, at best
+    0.5), and by the distance to the nearest row, which shows copies. The samples of a flow given y
+    are compared by the sliced distance.
 
     For example:
       sliceflow evaluate runs/mnist
@@ -209,7 +218,7 @@ class Evaluate:
     ----------
     samples
         Folder of a run, file of a model, or samples: an npz file of images, a folder of images, or
-        a CSV table, whose numeric columns are compared.
+        a CSV table.
     data
         Data to compare with. By default the data of the run.
     n

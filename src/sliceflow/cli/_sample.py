@@ -9,14 +9,21 @@ from sliceflow.cli._samples import (
     output_path,
     save_samples,
 )
+from sliceflow.cli._tables import sample_table
 from sliceflow.core._memory import check_memory
 from sliceflow.core._terminal import plural, print_safely
 from sliceflow.core._validation import check_integer
+from sliceflow.table_model import TableModel
 
 
 def run(options: Sample) -> None:
     """Draw samples."""
     model, n = load_model(options.model), check_integer("n", options.n, 1)
+    if isinstance(model, TableModel):
+        sample_table(model, options)
+        return
+    if options.given is not None:
+        raise ValueError("--given is for tables that were fitted without --y: pass --y instead")
     check_memory("n", n, model.bytes_of_sample)
     out = output_path(options.out, model)
     check_picture(out, model, "n", n)

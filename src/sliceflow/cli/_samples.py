@@ -15,8 +15,10 @@ from sliceflow.codec._codec import Codec
 from sliceflow.codec._scaling import to_bytes
 from sliceflow.core._atomic import replacing
 from sliceflow.data._tables import save_csv
-from sliceflow.model import Model, load
+from sliceflow.model import Model
+from sliceflow.models import load
 from sliceflow.runs._run import Run, draw_grid, zoom_of
+from sliceflow.table_model import TableModel
 from sliceflow.viz import GAP, draw, save_picture, triptych
 
 MAX_PIXELS = 89_478_485
@@ -41,9 +43,17 @@ def model_file(path: Path) -> Path:
     )
 
 
-def load_model(path: Path) -> Model:
+def load_model(path: Path) -> Model | TableModel:
     """Load a model from its file, or from the folder of a run."""
     return load(model_file(path))
+
+
+def load_flow(path: Path) -> Model:
+    """Load a recorded flow from its file, or from the folder of a run."""
+    model = load_model(path)
+    if isinstance(model, TableModel):
+        raise ValueError(f"{path} is a model of a table: pass one of images, or use sample --given")
+    return model
 
 
 def conditions(model: Model, y: str | None, n: int) -> np.ndarray | None:

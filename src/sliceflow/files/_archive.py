@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
-from zipfile import ZIP_STORED, ZipFile, ZipInfo
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import safetensors.torch
 import torch
@@ -39,6 +39,11 @@ TENSORS = {
     **dict.fromkeys(("modes", "tree_counts", "tree_columns"), (torch.int64,)),
     **dict.fromkeys(("tree_cuts", "tree_values"), (torch.float64,)),
     "knots": (torch.int16, torch.int32),
+    **dict.fromkeys(("roots", "column", "left", "right", "first", "size"), (torch.int32,)),
+    **dict.fromkeys(("cut", "leaf_values"), (torch.float32,)),
+    **dict.fromkeys(("line", "places"), (torch.float64,)),
+    "distinct": (torch.int64, torch.float64),
+    "counts": (torch.int64,),
     "particles": (torch.float32, torch.float64),
 }
 """Every tensor that a file may hold, with its allowed types."""
@@ -205,3 +210,12 @@ def _digest(file: BinaryIO, size: int) -> bytes:
         total.update(chunk)
         size -= len(chunk) or size
     return total.hexdigest().encode()
+
+
+def format_of(path: Path) -> str:
+    """Return the format of a file; nothing if it is none of ours."""
+    try:
+        with ZipFile(check_file(path)) as archive:
+            return str(json.loads(archive.read("config.json"))["format"])
+    except (BadZipFile, KeyError, TypeError, ValueError):
+        return ""

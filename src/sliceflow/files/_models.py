@@ -135,7 +135,7 @@ def read_model(path: Path) -> Parts:
         return parts
 
 
-def describe(path: str | Path) -> tuple[Config, str]:
+def describe_model(path: str | Path) -> tuple[Config, str]:
     """Return the settings and the card of a model file, after verifying its checksums."""
     with opened(Path(path), FORMAT, VERSION, MIGRATIONS) as archive:
         return archive.config, archive.read(CARD).decode()

@@ -77,7 +77,8 @@ class Column:
         Normal scores suit columns with skew, heavy tails or values that occur often. For others
         they would bend what is straight.
         """
-        ranks = (np.cumsum(self.counts) - self.counts / 2) / self.counts.sum()
+        n = self.counts.sum()
+        ranks = (np.cumsum(self.counts) - self.counts / 2).clip(0.25, n - 0.25) / n
         scores: np.ndarray = torch.special.ndtri(torch.from_numpy(ranks)).numpy()
         if not self.is_continuous:
             return scores

@@ -9,7 +9,7 @@ distributions (quantile regression forests, Meinshausen 2006).
 scikit-learn grows the trees. Only arrays are kept, so a model needs no pickle.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +19,12 @@ N_TREES = 20
 
 MAX_CLASSES = 50
 """Number of most frequent words that trees tell apart; leaves hold all words."""
+
+PART_TYPES = {
+    **dict.fromkeys(("roots", "column", "left", "right", "first", "size"), np.int32),
+    **dict.fromkeys(("cut", "values"), np.float32),
+}
+"""The types of a forest's arrays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +81,19 @@ class Forest:
             np.where(is_leaf, itself, np.repeat(roots, sizes) + np.concatenate(children))
             for children in ([t.children_left for t in trees], [t.children_right for t in trees])
         )
-        cut = np.concatenate([tree.threshold for tree in trees])
+        cut = np.concatenate([tree.threshold for tree in trees]).astype(np.float32)
         empty = np.zeros(len(itself), int)
         forest = cls(roots, np.where(is_leaf, 0, column), cut, left, right, empty, empty, values)
         leaves = np.concatenate([forest._leaves(rows, np.full(len(rows), r)) for r in roots])
         size = np.bincount(leaves, minlength=len(column))
         values = np.tile(values, len(roots))
         values = values[np.lexsort((values, leaves))]
-        return replace(forest, first=np.cumsum(size) - size, size=size, values=values)
+        return replace(forest, first=np.cumsum(size) - size, size=size, values=values)._compact()
+
+    def _compact(self) -> Self:
+        """Return the forest in types that take little space."""
+        values = {f.name: getattr(self, f.name).astype(PART_TYPES[f.name]) for f in fields(self)}
+        return type(self)(**values)
 
     def draw(self, rows: np.ndarray, u: np.ndarray, is_smooth: bool) -> np.ndarray:
         """Return a value for each of n rows, (n, d), given uniform noise u, (n,).
@@ -103,7 +114,7 @@ class Forest:
 
     def _leaves(self, rows: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return the leaf of each row, by the tree with this root."""
-        each = np.arange(len(rows))
+        each, rows = np.arange(len(rows)), rows.astype(np.float32)
         while True:
             goes_left = rows[each, self.column[node]] <= self.cut[node] if rows.size else True
             following = np.where(goes_left, self.left[node], self.right[node])

@@ -46,6 +46,10 @@ class FrameLayout:
         dtypes = {column.name: _dtype(column, library) for column in columns}
         return cls(library, dtypes), [_raw(column, dtypes[column.name]) for column in columns]
 
+    def read_value(self, name: str, text: str) -> str:
+        """Return a value of a column, as text."""
+        return text
+
     def restore(self, columns: Mapping[str, Values]) -> Any:
         """Return columns as such a data frame, in the order of the data."""
         frames = [
@@ -72,6 +76,10 @@ class ArrayLayout:
             gaps = np.array([_is_missing(value) for value in column.tolist()], bool)
             raws.append(Raw.of(f"x{i}", column[~gaps], gaps))
         return cls(str(array.dtype)), raws
+
+    def read_value(self, name: str, text: str) -> str:
+        """Return a value of a column, as text."""
+        return text
 
     def restore(self, columns: Mapping[str, Values]) -> np.ndarray:
         """Return columns as such an array; whole numbers with gaps become floats."""

@@ -17,6 +17,9 @@ class Layout(Protocol):
     def restore(self, columns: Mapping[str, Values]) -> Any:
         """Return columns as such a table."""
 
+    def read_value(self, name: str, text: str) -> Any:
+        """Return a value of a column that a person has written."""
+
 
 def read_table(table: Any) -> tuple[Layout, list[Raw]]:
     """Return the layout and the columns of a data frame, an array (n, d), or a file's table."""

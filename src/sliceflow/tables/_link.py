@@ -79,6 +79,12 @@ class Sight:
         are_words = (i in words and len(columns[i].values) <= MAX_ONE_HOT for i in before)
         return cls(before, tuple(places), tuple(are_words))
 
+    @property
+    def n_features(self) -> int:
+        """The number of columns that a line sees."""
+        widths = [len(p) - 1 if w else 1 for p, w in zip(self.places, self.are_words, strict=True)]
+        return 1 + sum(widths)
+
     def for_trees(self, codes: np.ndarray) -> np.ndarray:
         """Return the columns before of rows of codes as trees see them, (n, len(columns))."""
         seen = [

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -48,16 +49,21 @@ class TextLayout:
             raws.append(Raw.of(name, values, gaps))
         return cls(formats), raws
 
-    def restore(self, columns: Mapping[str, Values]) -> dict[str, list[str]]:
-        """Return columns as text, by name; gaps are empty."""
-        return {
-            name: [
-                "" if is_gap else _written(value, *how)
-                for value, is_gap in zip(*columns[name], strict=True)
-            ]
+    def restore(self, columns: Mapping[str, Values]) -> Table:
+        """Return columns as the table of a file; gaps are empty."""
+        texts = {
+            name: np.array(_texts(*columns[name], how), np.dtypes.StringDType())
             for name, how in self.formats.items()
             if name in columns
         }
+        return Table(Path("samples"), texts, np.arange(len(next(iter(texts.values())))))
+
+    def read_value(self, name: str, text: str) -> Any:
+        """Return a value of a column, written as in the file."""
+        kind, *how = self.formats.get(name, ["word"])
+        if kind == "date":
+            return np.datetime64(datetime.strptime(text, how[0]))
+        return text.replace(",", ".") if kind == "number" and how[1] else text
 
 
 def _parsed(words: list[str]) -> tuple[Format, np.ndarray]:
@@ -91,6 +97,11 @@ def _dates(words: list[str], format: str) -> np.ndarray | None:
     except ValueError:
         return None
     return np.array(times, "datetime64[s]" if "%H" in format else "datetime64[D]")
+
+
+def _texts(values: np.ndarray, gaps: np.ndarray, how: Format) -> list[str]:
+    pairs = zip(values, gaps, strict=True)
+    return ["" if is_gap else _written(value, *how) for value, is_gap in pairs]
 
 
 def _written(value: Any, kind: str, *how: Any) -> str:

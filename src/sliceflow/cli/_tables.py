@@ -1,0 +1,124 @@
+"""Tables of any columns, as given on the command line."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import yaml
+
+from sliceflow.cli._options import Evaluate, Fit, Sample
+from sliceflow.core._atomic import replacing, write_text
+from sliceflow.core._terminal import plural, print_safely
+from sliceflow.data._tables import Table, is_csv, load_csv, save_csv
+from sliceflow.runs._run import Run
+from sliceflow.table import SlicedTable
+from sliceflow.table_model import TableModel
+from sliceflow.tables._compare import compare
+from sliceflow.tables._layouts import read_table
+from sliceflow.tables._raw import Raw
+
+N_SAMPLES = 1000
+"""Number of rows that a finished run shows."""
+
+OF_TABLES = ("data", "out", "columns", "random_state", "resume")
+"""Options of a fit that are about tables, too."""
+
+
+def is_for_table(options: Fit) -> bool:
+    """Return whether a fit is of a table with nothing given: of p(row)."""
+    return is_csv(options.data) and options.y is None
+
+
+def check_options(options: Fit) -> None:
+    """Refuse options that only flows have."""
+    for field in fields(Fit):
+        if field.name not in OF_TABLES and getattr(options, field.name) != field.default:
+            flag = f"--{field.name.replace('_', '-')}"
+            raise ValueError(
+                f"{flag} is not for tables without --y, whose columns are drawn one after another: "
+                "leave it out"
+            )
+
+
+def fit_table(run: Run, options: Fit, settings: dict[str, Any]) -> None:
+    """Fit a model to a table, and save it and samples in the folder of the run."""
+    table = read_columns(Path(options.data), options.columns)
+    model = SlicedTable(random_state=options.random_state).fit(table).model_
+    write_text(run.config, yaml.safe_dump(settings, sort_keys=False))
+    save_rows(run.samples_of((len(model.columns),)), model.sample(N_SAMPLES, random_state=0))
+    model.save(run.model, about=options.data)
+    print_safely(f"saved the model and {plural(N_SAMPLES, 'sample')} in {run.folder}")
+
+
+def read_columns(path: Path, columns: str | None) -> Table:
+    """Return some columns of a file, or all."""
+    table = load_csv(path)
+    names = (
+        list(table.columns) if columns is None else [name.strip() for name in columns.split(",")]
+    )
+    if unknown := [name for name in names if name not in table.columns]:
+        known = ", ".join(table.columns)
+        raise ValueError(f"{path} has no column {unknown[0]!r}: it has {known}")
+    return replace(table, columns={name: table.columns[name] for name in names})
+
+
+def sample_table(model: TableModel, options: Sample) -> None:
+    """Draw rows, and save them."""
+    if options.y is not None:
+        raise ValueError("--y is not for this model: pass --given with names, such as age=30")
+    out = options.out or Path("samples.csv")
+    if not is_csv(out):
+        raise ValueError(f"--out {out} does not fit rows of a table: it has to end in .csv")
+    rows = model.sample(options.n, given_of(model, options.given), options.random_state)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    save_rows(out, rows)
+    print_safely(f"saved {plural(options.n, 'sample')} in {out}")
+
+
+def given_of(model: TableModel, text: str | None) -> dict[str, Any]:
+    """Return what --given says: age=30,city=Paris, age=30..40, city=Paris|Rome."""
+    given: dict[str, Any] = {}
+    for part in text.split(",") if text else []:
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise ValueError(f"--given {part}: write a name and a value, such as age=30")
+        given[name.strip()] = _value(model, name.strip(), value.strip())
+    return given
+
+
+def _value(model: TableModel, name: str, text: str) -> Any:
+    """Return one value, a range a..b, or several values a|b."""
+    if ".." in text:
+        low, _, high = text.partition("..")
+        return tuple(model.read_value(name, end) if end else None for end in (low, high))
+    if "|" in text:
+        return [model.read_value(name, value) for value in text.split("|")]
+    return model.read_value(name, text)
+
+
+def save_rows(path: Path, rows: Any) -> None:
+    """Save rows of any kind as a CSV file."""
+    if isinstance(rows, Table):
+        save_csv(path, list(rows.columns), list(rows.columns.values()))
+        return
+    if isinstance(rows, np.ndarray):
+        save_csv(path, [f"x{i}" for i in range(rows.shape[1])], list(rows.T))
+        return
+    with replacing(path) as file:
+        file.write((nw.from_native(rows, eager_only=True).write_csv() or "").encode())
+
+
+def evaluate_table(options: Evaluate, samples: Any, data: Path) -> dict[str, float]:
+    """Compare rows with those of a file."""
+    ours, theirs = _raws(samples), _raws(load_csv(data))
+    names = [name for name in theirs if name in ours]
+    if not names:
+        raise ValueError(f"the samples and {data} share no column: rename one")
+    return compare(*([raws[name].first(options.n) for name in names] for raws in (ours, theirs)))
+
+
+def _raws(rows: Any) -> dict[str, Raw]:
+    """Return the columns of rows by name, without ids."""
+    return {raw.name: raw for raw in read_table(rows)[1] if not raw.is_id}

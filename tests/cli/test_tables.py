@@ -1,0 +1,130 @@
+"""A messy file goes through all commands without one manual repair."""
+
+import csv
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sliceflow
+from sliceflow.cli import main
+from sliceflow.data._tables import load_csv
+
+CITIES = ["Paris", "Oslo", "São Paulo", '"Big" Apple']
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with a messy file, and a run of it."""
+    folder = tmp_path_factory.mktemp("messy")
+    write_messy(folder / "people.csv", 600)
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        patch.chdir(folder)
+        warnings.simplefilter("default")
+        main(["fit", "people.csv", "--random-state", "0"])
+    return folder
+
+
+def write_messy(path, n):
+    """Write semicolons, a byte-order mark, quotes, dates, ids, constants, gaps, and an outlier."""
+    rng = np.random.default_rng(0)
+
+    def maybe(text):
+        return "" if rng.random() < 0.1 else text
+
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file, delimiter=";")
+        writer.writerow(["id", "city", "joined", "age", "height", "zip", "country", "note"])
+        for i in range(n):
+            day = f"{rng.integers(1, 29):02}.{rng.integers(1, 13):02}.{rng.integers(2015, 2024)}"
+            age = 999_999 if i == 77 else rng.integers(18, 80)
+            height = f"{rng.normal(170, 8):.2f}".replace(".", ",")
+            code = f"{rng.integers(0, 5):05}"
+            city = maybe(rng.choice(CITIES))
+            writer.writerow([10_000 + i, city, maybe(day), age, maybe(height), code, "FR", ""])
+
+
+@pytest.fixture
+def here(place, monkeypatch):
+    monkeypatch.chdir(place)
+
+
+def columns(path):
+    return {name: column.tolist() for name, column in load_csv(Path(path)).columns.items()}
+
+
+@pytest.mark.usefixtures("here")
+def test_samples_are_written_as_the_data():
+    drawn, data = columns("runs/people/samples.csv"), columns("people.csv")
+    assert list(drawn) == ["city", "joined", "age", "height", "zip", "country"]
+    assert set(drawn["city"]) == set(CITIES)
+    assert set(drawn["zip"]) == set(data["zip"])
+    assert all(len(day) == 10 and day[2] == "." for day in drawn["joined"])
+    assert all(len(height.partition(",")[2]) == 2 for height in drawn["height"])
+    ages = np.array([int(age) for age in drawn["age"]])
+    truth = np.array([int(age) for age in data["age"]])
+    assert np.quantile(ages, [0.05, 0.95]) == pytest.approx(np.quantile(truth, [0.05, 0.95]), abs=3)
+
+
+@pytest.mark.parametrize(
+    ("given", "holds"),
+    [
+        ("city=Oslo,age=30..40", lambda row: row["city"] == "Oslo" and 30 <= int(row["age"]) <= 40),
+        ("city=Oslo|Paris", lambda row: row["city"] in ("Oslo", "Paris")),
+        ('city="Big" Apple', lambda row: row["city"] == '"Big" Apple'),
+        ("joined=01.02.2016", lambda row: row["joined"] == "01.02.2016"),
+        ("joined=01.02.2020..", lambda row: row["joined"][6:] >= "2020"),
+        ("zip=00003", lambda row: row["zip"] == "00003"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_given(given, holds):
+    main(["sample", "runs/people", "--given", given, "--n", "20", "--out", "given.csv"])
+    drawn = columns("given.csv")
+    rows = [dict(zip(drawn, row, strict=True)) for row in zip(*drawn.values(), strict=True)]
+    assert len(rows) == 20
+    assert all(holds(row) for row in rows)
+
+
+@pytest.mark.usefixtures("here")
+def test_evaluate(capsys):
+    main(["evaluate", "runs/people", "--json"])
+    figures = json.loads(capsys.readouterr().out)
+    assert 0.4 < figures["C2ST"] < 0.6
+    assert 0.8 < figures["nearest row of data, relative"] < 1.5
+    main(["evaluate", "people.csv", "--data", "people.csv", "--json"])
+    assert json.loads(capsys.readouterr().out)["nearest row of data, relative"] < 0.1  # copies
+
+
+@pytest.mark.usefixtures("here")
+def test_info(capsys):
+    main(["info", "runs/people"])
+    assert "| joined | dates or times |" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("here")
+def test_the_model_is_one_file():
+    model = sliceflow.load("runs/people/model.zip")
+    assert len(model.sample(7, {"city": "Oslo"})) == 7
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("sample runs/people --given town=Oslo", "there is no column 'town': choose from"),
+        ("sample runs/people --given city", "write a name and a value, such as age=30"),
+        ("sample runs/people --given joined=2016", "'2016' does not match format"),
+        ("sample runs/people --y Oslo", "pass --given with names"),
+        ("sample runs/people --out a.png", "it has to end in .csv"),
+        ("fit people.csv --schedule quick --out x", "--schedule is not for tables without --y"),
+        ("fit people.csv --columns city,town --out x", "has no column 'town'"),
+        ("inpaint runs/people people.csv", "is a model of a table"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_errors_name_the_fix(command, message, capsys):
+    with pytest.raises(SystemExit):
+        main(command.split())
+    assert message in capsys.readouterr().err
