@@ -244,12 +244,12 @@ def test_evaluation(place, capsys):
 
 
 def test_tables_are_compared_by_the_names_of_their_columns(place, capsys):
-    Path("turned.csv").write_text("v,u\n" + "\n".join(f"{2 * x},{x}" for x in range(-9, 9)))
-    main(["evaluate", "turned.csv", "--data", "turned.csv", "--json"])
-    main(["evaluate", "runs/table", "--data", "table.csv", "--json"])
-    same, ours = map(json.loads, capsys.readouterr().out.splitlines())
-    assert same["sliced distance"] < 1
-    assert ours["sliced distance"] < 1
+    Path("straight.csv").write_text("u,v\n" + "\n".join(f"{x},{2 * x}" for x in range(-20, 20)))
+    Path("turned.csv").write_text("v,u\n" + "\n".join(f"{2 * x},{x}" for x in range(-20, 20)))
+    main(["evaluate", "turned.csv", "--data", "straight.csv", "--json"])
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["largest difference of a column, u"] == 0
+    assert figures["C2ST"] < 0.7
 
 
 def test_models_without_their_run_are_compared_by_the_names_of_columns(place, capsys):
@@ -263,12 +263,13 @@ def test_models_without_their_run_are_compared_by_the_names_of_columns(place, ca
 
 def test_tables_in_order_are_compared_with_all_of_the_data(tmp_path, capsys):
     """Not with their first rows alone."""
-    table = tmp_path / "sorted.csv"
+    table, turned = tmp_path / "sorted.csv", tmp_path / "turned.csv"
     table.write_text("u\n" + "\n".join(map(str, range(2000))))
-    main(["evaluate", str(table), "--data", str(table), "--n", "500", "--json"])
+    turned.write_text("u\n" + "\n".join(map(str, reversed(range(2000)))))
+    main(["evaluate", str(table), "--data", str(turned), "--n", "500", "--json"])
     figures = json.loads(capsys.readouterr().out)
-    assert figures["sliced distance"] < 0.2
-    assert figures["sliced distance of data to other data"] < 0.2
+    assert figures["largest difference of a column, u"] < 0.1
+    assert figures["C2ST"] < 0.6
 
 
 def test_a_copy_is_called_one(tmp_path):
@@ -493,9 +494,10 @@ WRONG = [
     ("fit --config nowhere.yaml", 2, "nowhere.yaml"),
     ("fit nowhere", 1, "nor the path of a folder"),
     ("fit nowhere --stream", 1, "neither a folder nor a Parquet"),
-    ("fit a-table.csv --stream", 1, "not for CSV files"),
+    ("fit a-table.csv --y v --stream", 1, "not for CSV files"),
     ("fit nowhere.csv", 1, "nowhere.csv: No such file or directory: check the path"),
-    ("fit table.csv --out x", 1, "'kind' is words"),
+    ("fit table.csv --y u --out x", 1, "'kind' is words"),
+    ("fit table.csv --schedule quick --out x", 1, "is not for tables without --y"),
     ("fit table.csv --y sort --out x", 1, "it has u, v, kind"),
     ("fit table.csv --y kind --columns u,w --out x", 1, "it has u, v, kind"),
     ("fit table.csv --y kind --n-particles 1 --out x", 1, "pass --n-particles 2 or more"),
@@ -508,7 +510,7 @@ WRONG = [
     ("fit table.csv --resume --out runs/damaged", 1, "config.yaml is damaged"),
     ("info runs/damaged", 1, "config.yaml is damaged"),
     ("fit table.csv --y u --columns u,v --out x", 1, "leave it out of one"),
-    ("fit missing.csv --out x", 1, "missing.csv: column 'u' has no value in line 3: fill it in"),
+    ("fit missing.csv --y v --out x", 1, "column 'u' has no value in line 3: fill it in"),
     ("fit photos/dark --y label --out x", 1, "leave out --y label"),
     ("fit photos --observed middle --out x", 1, "pass left, right, top, bottom, or the path"),
     ("fit photos --y kind --out x", 1, "pass --y label"),
@@ -519,7 +521,7 @@ WRONG = [
     ("fit mixed --out x", 1, "pass a size to resize all images to"),
     ("fit table.csv --y kind --effort 0 --out x", 1, "must be finite and > 0"),
     ("fit table.csv --y u,v,kind --out x", 1, "leave out at least one"),
-    ("fit table.csv --flips --out x", 1, "leave them out for a table"),
+    ("fit table.csv --y kind --flips --out x", 1, "leave them out for a table"),
     ("fit photos --columns u --out x", 1, "leave it out for images"),
     ("fit mnist --size [8,8] --out x", 1, "is for folders of images, which mnist is not"),
     ("fit five.npz --out x", 1, "pass 1 (grey) or 3 (RGB)"),

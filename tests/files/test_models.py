@@ -21,7 +21,7 @@ from sliceflow.cli import main
 from sliceflow.core._memory import peak_memory, reset_peak
 from sliceflow.core._random import NumPyRandom
 from sliceflow.files._archive import as_json, write
-from sliceflow.files._models import describe
+from sliceflow.models import describe
 
 NAMES = np.array(["ant", "bee", "cow"])
 

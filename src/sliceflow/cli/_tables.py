@@ -10,6 +10,7 @@ import yaml
 
 from sliceflow.cli._options import Evaluate, Fit, Sample
 from sliceflow.core._atomic import replacing, write_text
+from sliceflow.core._memory import check_memory
 from sliceflow.core._terminal import plural, print_safely
 from sliceflow.data._tables import Table, is_csv, load_csv, save_csv
 from sliceflow.runs._run import Run
@@ -68,6 +69,7 @@ def sample_table(model: TableModel, options: Sample) -> None:
     """Draw rows, and save them."""
     if options.y is not None:
         raise ValueError("--y is not for this model: pass --given with names, such as age=30")
+    check_memory("n", options.n, 2 * 8 * len(model.columns))
     out = options.out or Path("samples.csv")
     if not is_csv(out):
         raise ValueError(f"--out {out} does not fit rows of a table: it has to end in .csv")
@@ -112,13 +114,15 @@ def save_rows(path: Path, rows: Any) -> None:
 
 def evaluate_table(options: Evaluate, samples: Any, data: Path) -> dict[str, float]:
     """Compare rows with those of a file."""
-    ours, theirs = _raws(samples), _raws(load_csv(data))
+    ours, theirs = _some(samples, options.n), _some(load_csv(data), options.n)
     names = [name for name in theirs if name in ours]
     if not names:
         raise ValueError(f"the samples and {data} share no column: rename one")
-    return compare(*([raws[name].first(options.n) for name in names] for raws in (ours, theirs)))
+    return compare([ours[name] for name in names], [theirs[name] for name in names])
 
 
-def _raws(rows: Any) -> dict[str, Raw]:
-    """Return the columns of rows by name, without ids."""
-    return {raw.name: raw for raw in read_table(rows)[1] if not raw.is_id}
+def _some(table: Any, n: int) -> dict[str, Raw]:
+    """Return the columns of n rows of a table, by name; rows may be in any order."""
+    _, raws = read_table(table)
+    rows = np.random.default_rng(0).permutation(len(raws[0].gaps))[:n]
+    return {raw.name: raw[rows] for raw in raws}

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
-from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import safetensors.torch
 import torch
@@ -213,9 +213,12 @@ def _digest(file: BinaryIO, size: int) -> bytes:
 
 
 def format_of(path: Path) -> str:
-    """Return the format of a file; nothing if it is none of ours."""
+    """Return the format of a file; nothing if it is damaged, or none of ours."""
+    check_file(path)
     try:
-        with ZipFile(check_file(path)) as archive:
-            return str(json.loads(archive.read("config.json"))["format"])
-    except (BadZipFile, KeyError, TypeError, ValueError):
+        with ZipFile(path) as archive:
+            config = archive.getinfo("config.json")
+            is_plain = config.compress_type == ZIP_STORED
+            return str(json.loads(archive.read(config))["format"]) if is_plain else ""
+    except Exception:
         return ""

@@ -105,10 +105,6 @@ class Raw:
     def __getitem__(self, rows: np.ndarray) -> Self:
         return replace(self, values=self.values[rows], gaps=self.gaps[rows])
 
-    def first(self, n: int) -> Self:
-        """Return the first n rows."""
-        return replace(self, values=self.values[:n], gaps=self.gaps[:n])
-
     def joined(self, other: Self) -> Self:
         """Return the rows of this column, and below them those of another one."""
         if (self.values.dtype == object) != (other.values.dtype == object):
