@@ -35,6 +35,7 @@ SUITES = [
         "red_team",
         "forecasts",
     ),
+    *("tables", "questions"),
     *("line", "posteriors", "posterior_budgets", "posterior_rivals", "predictions"),
     *("ranks", "faults", "streams", "stream_fid", "scaling", "gpus", "numpy_versions"),
 ]

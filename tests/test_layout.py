@@ -31,6 +31,7 @@ ORDER = [
     "runs",
     "estimator",
     "table",
+    "imputer",
     "launch",
     "reproduce",
     "cli",

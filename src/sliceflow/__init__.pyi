@@ -15,6 +15,7 @@ from .flow import (
     Target,
     schedules,
 )
+from .imputer import SlicedImputer, impute
 from .model import Model
 from .models import load
 from .runs._plan import Plan
@@ -38,6 +39,7 @@ __all__ = [
     "Observed",
     "Plan",
     "SlicedFlow",
+    "SlicedImputer",
     "SlicedTable",
     "Spec",
     "Stage",
@@ -46,6 +48,7 @@ __all__ = [
     "Target",
     "Unconditional",
     "data",
+    "impute",
     "load",
     "metrics",
     "schedules",

@@ -9,12 +9,12 @@ import numpy as np
 from sliceflow.core._parameters import Parameters
 from sliceflow.core._random import Draw, Key
 from sliceflow.core._validation import check_flag, check_integer, check_seed
-from sliceflow.core._warnings import warn_user
 from sliceflow.table_model import TableModel
 from sliceflow.tables._chain import Chain
 from sliceflow.tables._layouts import read_table
 from sliceflow.tables._questions import Given
 from sliceflow.tables._raw import Raw, Type
+from sliceflow.tables._types import encoded, typed
 
 MAX_ROWS = 50_000
 """Default maximum number of rows from which maps are made."""
@@ -92,9 +92,9 @@ class SlicedTable(Parameters):
         """
         layout, raws = read_table(table)
         seed = check_seed(self.random_state)
-        raws = _subset(self._typed(raws), check_integer("max_rows", self.max_rows, 2), seed)
+        raws = _subset(typed(raws, self.types), check_integer("max_rows", self.max_rows, 2), seed)
         columns = tuple(raw.column() for raw in raws)
-        codes = np.stack([raw.codes(c) for raw, c in zip(raws, columns, strict=True)], axis=1)
+        codes = encoded(raws, columns)
         keep_gaps = check_flag("keep_gaps", self.keep_gaps)
         chain = Chain.fit(codes, columns, _order(columns, given), seed, keep_gaps)
         self.model_ = TableModel(layout, columns, chain, len(codes))
@@ -114,27 +114,6 @@ class SlicedTable(Parameters):
         if not hasattr(self, "model_"):
             raise ValueError("this SlicedTable is not fitted: call fit(table) first")
         return self.model_
-
-    def _typed(self, raws: list[Raw]) -> list[Raw]:
-        """Return the columns of the given types, without ids and empty columns."""
-        types = dict(self.types or {})
-        if unknown := set(types) - {raw.name for raw in raws}:
-            raise ValueError(f"types names a column {unknown.pop()!r}, which the table has not")
-        kept = []
-        for raw in raws:
-            given = types.get(raw.name)
-            if raw.gaps.all():
-                warn_user(f"{raw.name} has no values: it is left out")
-            elif given is None and raw.is_id:
-                warn_user(
-                    f"{raw.name} has another value in nearly every row: it is left out. Pass "
-                    f'types={{{raw.name!r}: "words"}} or "numbers" to draw it'
-                )
-            elif given != "id":
-                kept.append(raw if given is None else raw.as_type(given))
-        if not kept:
-            raise ValueError("no column is left to draw: pass types to keep some")
-        return kept
 
 
 def _subset(raws: list[Raw], size: int, seed: int) -> list[Raw]:

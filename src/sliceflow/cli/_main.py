@@ -13,7 +13,7 @@ from importlib.metadata import version
 
 import yaml
 
-from sliceflow.cli._options import Bench, Evaluate, Fit, Info, Inpaint, Reproduce, Sample
+from sliceflow.cli._options import Bench, Evaluate, Fit, Impute, Info, Inpaint, Reproduce, Sample
 from sliceflow.cli._parser import parser_of
 from sliceflow.core._exits import BROKEN_PIPE, FAILED, INTERRUPTED, exit_with
 from sliceflow.core._interrupts import cleaning_up
@@ -23,6 +23,7 @@ COMMANDS = {
     "fit": Fit,
     "sample": Sample,
     "inpaint": Inpaint,
+    "impute": Impute,
     "evaluate": Evaluate,
     "info": Info,
     "reproduce": Reproduce,

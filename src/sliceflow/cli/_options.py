@@ -201,6 +201,34 @@ class Inpaint:
 
 
 @dataclass
+class Impute:
+    """Fill the gaps of a table.
+
+    Each gap is drawn given what is there; what is there stays as it is.
+
+    For example:
+      sliceflow impute people.csv
+      sliceflow impute people.csv --n 5 --out filled.csv      filled-1.csv to filled-5.csv
+
+    Parameters
+    ----------
+    table
+        The path of a CSV table.
+    n
+        Number of completed tables.
+    out
+        Output: a CSV file, or several with numbers in their names. By default completed.csv.
+    random_state
+        Seed: the same seed fills gaps alike. By default every call draws new values.
+    """
+
+    table: Path
+    n: int = 1
+    out: Path = Path("completed.csv")
+    random_state: int | None = None
+
+
+@dataclass
 class Evaluate:
     """Measure how close samples are to data.
 

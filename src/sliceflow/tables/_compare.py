@@ -1,12 +1,14 @@
 """How close sampled rows are to rows of data: columns alone, all together, and copies."""
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from sliceflow.tables._columns import Column
 from sliceflow.tables._raw import Raw
+from sliceflow.tables._types import encoded
 
 FOLDS = 5
 """Number of parts of the rows, each of which is told apart by a classifier fitted to the others."""
@@ -37,24 +39,34 @@ def compare(samples: Sequence[Raw], data: Sequence[Raw]) -> dict[str, float]:
         raise ValueError(
             f"there are too few rows to compare: pass {MIN_ROWS} complete ones or more"
         )
-    columns = [raw.joined(other).column() for raw, other in zip(data, samples, strict=True)]
-    ours, theirs = (
-        np.stack([raw.codes(c) for raw, c in zip(raws, columns, strict=True)], axis=1)
-        for raws in (samples, data)
-    )
+    columns, (ours, theirs) = _coded(samples, data)
     differences = {
         c.name: _difference(a, b, c.is_ordered)
         for c, a, b in zip(columns, ours.T, theirs.T, strict=True)
     }
     worst = max(differences, key=lambda name: differences[name])
     ours, theirs = (np.random.default_rng(0).permutation(rows) for rows in (ours, theirs))
+    half = len(theirs) // 2
     return {
         "samples": len(ours),
         "rows of data": len(theirs),
         "C2ST": c2st(ours, theirs),
         f"largest difference of a column, {worst}": differences[worst],
-        "nearest row of data, relative": _nearest(columns, ours, theirs),
+        "nearest row of data, relative": _nearest(columns, ours, theirs[half:], theirs[:half]),
     }
+
+
+def nearest(samples: Sequence[Raw], held_out: Sequence[Raw], data: Sequence[Raw]) -> float:
+    """Return the distance of samples to the nearest row of data, relative to held-out rows."""
+    columns, (ours, others, rows) = _coded(samples, held_out, data)
+    return _nearest(columns, ours, others, rows)
+
+
+def _coded(*tables: Sequence[Raw]) -> tuple[list[Column], list[np.ndarray]]:
+    """Return the columns of all tables together, and the codes of each table."""
+    joined = [reduce(Raw.joined, raws) for raws in zip(*tables, strict=True)]
+    columns = [raw.column() for raw in joined]
+    return columns, [encoded(raws, columns) for raws in tables]
 
 
 def c2st(samples: np.ndarray, data: np.ndarray) -> float:
@@ -83,14 +95,16 @@ def _difference(samples: np.ndarray, data: np.ndarray, is_ordered: bool) -> floa
     )
 
 
-def _nearest(columns: Sequence[Column], samples: np.ndarray, data: np.ndarray) -> float:
-    """Return the median distance to the nearest row of data, relative to that between such rows."""
+def _nearest(
+    columns: Sequence[Column], samples: np.ndarray, others: np.ndarray, data: np.ndarray
+) -> float:
+    """Return the median distance of samples to data, divided by that of other rows."""
     from sklearn.neighbors import NearestNeighbors
 
-    rows, others = _points(columns, data), _points(columns, samples[:MAX_NEIGHBOURS])
-    half = len(rows) // 2
-    search = NearestNeighbors(n_neighbors=1).fit(rows[:half])
-    ours, theirs = (search.kneighbors(p)[0] for p in (others, rows[half:][:MAX_NEIGHBOURS]))
+    search = NearestNeighbors(n_neighbors=1).fit(_points(columns, data))
+    ours, theirs = (
+        search.kneighbors(_points(columns, rows[:MAX_NEIGHBOURS]))[0] for rows in (samples, others)
+    )
     return float(np.median(ours) / max(np.median(theirs), 1e-300))
 
 
