@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from own_data import make_photos
 
-import sliceflow.estimator
 from benchmarks.__main__ import SUITES
 from sliceflow.cli import COMMANDS
 from sliceflow.data import data_folder
@@ -123,7 +122,8 @@ def test_links_lead_somewhere():
             assert here.exists() or is_gallery, f"{path.name}: {link}"
 
 
-def test_examples_in_docstrings_are_right():
-    results = doctest.testmod(sliceflow.estimator)
-    assert results.attempted > 5
+@pytest.mark.parametrize("name", ["estimator", "table", "imputer"])
+def test_examples_in_docstrings_are_right(name):
+    results = doctest.testmod(importlib.import_module(f"sliceflow.{name}"))
+    assert results.attempted > 3
     assert not results.failed

@@ -32,7 +32,11 @@ from sliceflow.transport import PackedMap
 Device = str | torch.device
 
 SAMPLE_BATCH = 256
-"""Number of samples moved together: always the same, since bits may depend on shapes."""
+"""Number of samples drawn and moved together: always the same, since bits may depend on shapes."""
+
+NARROW, NARROW_BATCHES = 64, 8
+"""Of tables with at most so many coordinates, so many batches are moved together: a step of one
+batch is so short that calling it takes longer."""
 
 CACHE_BYTES = 2**28
 """Maximum size of the cache of directions, in bytes: drawing them for each batch takes time."""
@@ -195,7 +199,7 @@ class Model(BaseFlow):
         check_memory("n", n, self.bytes_of_sample)
         device, codec = check_device(device), self.codec.with_output(output)
         seed, given = check_seed(random_state), codec.given(n, y)
-        parts = _parts(n)
+        parts = _parts(n, self._width)
         with Progress(self.spec.schedule, times=len(parts), show=verbose) as progress:
 
             def move(part: slice) -> Any:
@@ -267,14 +271,22 @@ class Model(BaseFlow):
     def _moved(self, z: Tensor, seed: int, first: int, progress: Progress) -> Tensor:
         """Return particles (D, n), moved onto the data; ``first`` numbers their first batch."""
         n = z.shape[1]
-        seeds = [child_seed(seed, first + number) for number in range(math.ceil(n / SAMPLE_BATCH))]
-        padded = torch.cat([z, z[:, -1:].expand(-1, len(seeds) * SAMPLE_BATCH - n)], dim=1)
-        batches = [padded[:, part].contiguous() for part in slices(padded.shape[1], SAMPLE_BATCH)]
-        for batch, own in zip(batches, seeds, strict=True):
-            x = self.start(self.spec.random(own, Draw.SAMPLE_START), batch)
-            self.spec.condition.set_free(batch, x)
-        state = State(batches, [Key(own, Draw.SAMPLE_NOISE) for own in seeds])
+        padded = torch.cat([z, z[:, -1:].expand(-1, -n % self._width)], dim=1)
+        parts, keys = slices(padded.shape[1], SAMPLE_BATCH), []
+        for number, part in enumerate(parts):
+            own = child_seed(seed, first + number)
+            x = self.start(self.spec.random(own, Draw.SAMPLE_START), padded[:, part])
+            self.spec.condition.set_free(padded[:, part], x)
+            keys.append(Key(own, Draw.SAMPLE_NOISE))
+        together = [padded[:, part].contiguous() for part in slices(padded.shape[1], self._width)]
+        state = State(together, keys[:: self._width // SAMPLE_BATCH])
         return self.run(state, [progress]).particles[:, :n]
+
+    @property
+    def _width(self) -> int:
+        """The number of samples that are moved together: always the same for one model."""
+        is_narrow = self.codec.n_coordinates <= NARROW and len(self.shape) == 1
+        return NARROW_BATCHES * SAMPLE_BATCH if is_narrow else SAMPLE_BATCH
 
     def prepare(self, state: State) -> StageContext:
         """Return what the steps of this stage share, computed once for all batches."""
@@ -299,10 +311,10 @@ class Model(BaseFlow):
         return RecordedMaps(self.record.maps[self.steps_done(state)])
 
 
-def _parts(n: int) -> list[slice]:
-    """Cut n samples into parts of whole batches: each is moved by one thread, from start to end.
+def _parts(n: int, width: int) -> list[slice]:
+    """Cut n samples into parts of whole widths: each is moved by one thread, from start to end.
 
     A step of a few batches is short, and threads that shared one would mostly wait.
     """
-    each = math.ceil(n / SAMPLE_BATCH / torch.get_num_threads())
-    return list(slices(n, min(each, MAX_BATCHES) * SAMPLE_BATCH))
+    each = math.ceil(n / width / torch.get_num_threads())
+    return list(slices(n, min(each, MAX_BATCHES) * width))
