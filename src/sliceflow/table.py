@@ -11,7 +11,7 @@ from sliceflow.core._random import Draw, Key
 from sliceflow.core._validation import check_flag, check_integer, check_seed
 from sliceflow.table_model import TableModel
 from sliceflow.tables._chain import Chain
-from sliceflow.tables._layouts import read_table
+from sliceflow.tables._layouts import Layout, read_table
 from sliceflow.tables._questions import Given
 from sliceflow.tables._raw import Raw, Type
 from sliceflow.tables._types import encoded, typed
@@ -38,6 +38,8 @@ class SlicedTable(Parameters):
         Whether missing values are part of the data, and drawn too. By default samples are complete.
     max_rows : int
         The maximum number of rows from which maps are made, drawn from all rows.
+    keep_rows : bool
+        Whether these rows are kept for `partial_fit`. A saved model has none.
     random_state : int, NumPy generator or None
         The seed.
 
@@ -51,6 +53,8 @@ class SlicedTable(Parameters):
         Their number.
     seed_ : int
         The seed used.
+    n_rows_seen_ : int
+        The number of rows of all fits.
 
     Examples
     --------
@@ -70,11 +74,13 @@ class SlicedTable(Parameters):
         types: Mapping[str, Type] | None = None,
         keep_gaps: bool = False,
         max_rows: int = MAX_ROWS,
+        keep_rows: bool = True,
         random_state: Any = None,
     ) -> None:
         self.types = types
         self.keep_gaps = keep_gaps
         self.max_rows = max_rows
+        self.keep_rows = keep_rows
         self.random_state = random_state
 
     def fit(self, table: Any, y: None = None, *, given: Sequence[str] = ()) -> Self:
@@ -91,14 +97,48 @@ class SlicedTable(Parameters):
             the data itself. Other questions can be asked too.
         """
         layout, raws = read_table(table)
-        seed = check_seed(self.random_state)
-        raws = _subset(typed(raws, self.types), check_integer("max_rows", self.max_rows, 2), seed)
-        columns = tuple(raw.column() for raw in raws)
-        codes = encoded(raws, columns)
+        size, seed = check_integer("max_rows", self.max_rows, 2), check_seed(self.random_state)
+        rows = _subset(typed(raws, self.types), size, seed)
+        self.given_, self.seed_, self.n_rows_seen_ = tuple(given), seed, len(raws[0].gaps)
+        return self._make(layout, rows)
+
+    def partial_fit(self, table: Any, y: None = None) -> Self:
+        """Add rows to those of the fits before, and make the maps anew.
+
+        What comes out is a fit of all rows. For that, as many rows as maps are made from, at most
+        ``max_rows``, are kept: a random choice of all rows so far. With ``keep_rows=False`` none
+        is kept, and the model's own samples stand for the rows before: then quality is lost with
+        each part.
+        """
+        if not hasattr(self, "model_"):
+            return self.fit(table)
+        layout, raws = read_table(table)
+        new, n = self._alike(raws), len(raws[0].gaps)
+        total = self.n_rows_seen_ + n
+        size = min(self.max_rows, total)
+        n_new = round(size * n / total)
+        old = self._rows or self._alike(read_table(self.model_.sample(size, None, total))[1])
+        old, new = _subset(old, size - n_new, total), _subset(new, n_new, total)
+        self.n_rows_seen_ = total
+        return self._make(layout, [a.joined(b) for a, b in zip(old, new, strict=True)])
+
+    def _alike(self, raws: Sequence[Raw]) -> list[Raw]:
+        """Return the columns of the fit, of the same types."""
+        by_name, types = {raw.name: raw for raw in raws}, dict(self.types or {})
+        if missing := [name for name in self.feature_names_in_ if name not in by_name]:
+            raise ValueError(f"the table has no column {missing[0]!r}, which the first fit had")
+        found = [by_name[name] for name in self.feature_names_in_]
+        return [raw.as_type(types[raw.name]) if raw.name in types else raw for raw in found]
+
+    def _make(self, layout: Layout, rows: list[Raw]) -> Self:
+        """Make the maps of these rows."""
+        columns = tuple(raw.column() for raw in rows)
+        codes, order = encoded(rows, columns), _order(columns, self.given_)
         keep_gaps = check_flag("keep_gaps", self.keep_gaps)
-        chain = Chain.fit(codes, columns, _order(columns, given), seed, keep_gaps)
+        chain = Chain.fit(codes, columns, order, self.seed_, keep_gaps)
         self.model_ = TableModel(layout, columns, chain, len(codes))
-        self.seed_, self.n_features_in_ = seed, len(raws)
+        self._rows = rows if check_flag("keep_rows", self.keep_rows) else None
+        self.n_features_in_ = len(rows)
         self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
         return self
 
