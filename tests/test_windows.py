@@ -28,8 +28,10 @@ for module in pkgutil.walk_packages(sliceflow.__path__, "sliceflow."):
 
 USE = """
 from sliceflow.cli import main
-main(["fit", "rows.csv", "--out", "run", "--schedule", "quick", "--effort", "0.1"])
-main(["sample", "run", "--n", "3", "--out", "new.csv"])
+main(["fit", "rows.csv", "--out", "table"])
+main(["sample", "table", "--n", "3", "--out", "new.csv"])
+main(["fit", "rows.csv", "--y", "b", "--out", "run", "--schedule", "quick", "--effort", "0.1"])
+main(["sample", "run", "--y", "2.5", "--n", "3", "--out", "given.csv"])
 """
 
 
@@ -46,4 +48,5 @@ def test_a_table_is_fitted_saved_and_sampled(tmp_path):
         "a,b\n" + "".join(f"{i % 7},{i * i % 11}.5\n" for i in range(50))
     )
     run(USE, tmp_path)
-    assert len((tmp_path / "new.csv").read_text().splitlines()) >= 3
+    for name in ("new.csv", "given.csv"):
+        assert len((tmp_path / name).read_text().splitlines()) == 4

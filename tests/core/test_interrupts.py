@@ -77,7 +77,7 @@ def test_at_any_moment(command, table, model, tmp_path):
     while is_interrupted:
         arguments = {
             "sample": ("sample", model, "--n", "20000", "--out", tmp_path / "samples.csv"),
-            "fit": ("fit", table, "--schedule", "quick", "--out", tmp_path / f"{moment}"),
+            "fit": ("fit", table, "--y", "v", "--effort", "0.1", "--out", tmp_path / f"{moment}"),
             "info": ("info", model),
             "help": ("--help",),
         }[command]

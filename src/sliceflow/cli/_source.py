@@ -83,13 +83,13 @@ def _streamed(fit: Fit) -> Source:
 
 def _columns(fit: Fit) -> tuple[list[str], list[str]]:
     """Return the names of the columns of y, and those of x if --columns has them."""
-    given, columns = _names("--y", fit.y), _names("--columns", fit.columns)
+    given, columns = names_of("--y", fit.y), names_of("--columns", fit.columns)
     if both := [name for name in columns if name in given]:
         raise ValueError(f"{', '.join(both)} is in both --y and --columns: leave it out of one")
     return given, columns
 
 
-def _names(flag: str, text: str | None) -> list[str]:
+def names_of(flag: str, text: str | None) -> list[str]:
     """Return names separated by commas."""
     names = [] if text is None else [name.strip() for name in text.split(",")]
     if "" in names:

@@ -9,6 +9,7 @@ import numpy as np
 import yaml
 
 from sliceflow.cli._options import Evaluate, Fit, Sample
+from sliceflow.cli._source import names_of
 from sliceflow.core._atomic import replacing, write_text
 from sliceflow.core._memory import check_memory
 from sliceflow.core._terminal import plural, print_safely
@@ -56,9 +57,7 @@ def fit_table(run: Run, options: Fit, settings: dict[str, Any]) -> None:
 def read_columns(path: Path, columns: str | None) -> Table:
     """Return some columns of a file, or all."""
     table = load_csv(path)
-    names = (
-        list(table.columns) if columns is None else [name.strip() for name in columns.split(",")]
-    )
+    names = names_of("--columns", columns) or list(table.columns)
     if unknown := [name for name in names if name not in table.columns]:
         known = ", ".join(table.columns)
         raise ValueError(f"{path} has no column {unknown[0]!r}: it has {known}")
