@@ -122,7 +122,7 @@ def test_links_lead_somewhere():
             assert here.exists() or is_gallery, f"{path.name}: {link}"
 
 
-@pytest.mark.parametrize("name", ["estimator", "table", "imputer"])
+@pytest.mark.parametrize("name", ["estimator", "table", "tables._imputer"])
 def test_examples_in_docstrings_are_right(name):
     results = doctest.testmod(importlib.import_module(f"sliceflow.{name}"))
     assert results.attempted > 3

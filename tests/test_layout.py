@@ -31,7 +31,6 @@ ORDER = [
     "runs",
     "estimator",
     "table",
-    "imputer",
     "launch",
     "reproduce",
     "cli",

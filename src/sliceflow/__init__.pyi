@@ -15,12 +15,12 @@ from .flow import (
     Target,
     schedules,
 )
-from .imputer import SlicedImputer, impute
 from .model import Model
 from .models import load
 from .runs._plan import Plan
 from .table import SlicedTable
 from .table_model import TableModel
+from .tables._imputer import SlicedImputer, impute
 
 __version__: str
 

@@ -142,7 +142,9 @@ def errors_of(*arguments, **options):
 
 @pytest.mark.slow
 def test_an_error_of_the_command_line_is_printed_once(tmp_path):
-    code, errors = errors_of("-m", "sliceflow", "fit", "none.csv", "--distributed", cwd=tmp_path)
+    code, errors = errors_of(
+        "-m", "sliceflow", "fit", "none.csv", "--y", "u", "--distributed", cwd=tmp_path
+    )
     assert code == 1
     *again, line = errors.splitlines()
     assert line == "sliceflow fit: none.csv: No such file or directory: check the path"

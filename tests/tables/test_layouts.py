@@ -57,7 +57,7 @@ def test_text(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("\n".join(lines), encoding="utf-8-sig")
     table = load_csv(path)
-    back = restored(table)
+    back = {name: column.tolist() for name, column in restored(table).columns.items()}
     assert back == {name: column.tolist() for name, column in table.columns.items()} | {
         "share": ["0,50", "", "0,25"]
     }

@@ -5,7 +5,7 @@ from sliceflow.cli._tables import save_rows
 from sliceflow.core._terminal import plural, print_safely
 from sliceflow.core._validation import check_integer
 from sliceflow.data._tables import is_csv, load_csv
-from sliceflow.imputer import impute
+from sliceflow.tables._imputer import impute
 
 
 def run(options: Impute) -> None:
