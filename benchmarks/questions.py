@@ -80,12 +80,13 @@ def exact(given: Mapping[str, Any], n: int, rng: np.random.Generator) -> pd.Data
         weights = weights * (np.arange(4) == WORDS.index(given["a"]))
     slopes = COVARIANCE[np.ix_(unknown, known)] @ inverse
     covariance = COVARIANCE[np.ix_(unknown, unknown)] - slopes @ COVARIANCE[np.ix_(known, unknown)]
+    root = np.linalg.cholesky(covariance)
     rows: list[pd.DataFrame] = []
     while sum(map(len, rows)) < n:
         words = rng.choice(4, 4 * n, p=weights / weights.sum())
         numbers = np.empty((4 * n, 3))
         numbers[:, known] = values
-        noise = rng.multivariate_normal(np.zeros(len(unknown)), covariance, 4 * n)
+        noise = rng.normal(size=(4 * n, len(unknown))) @ root.T
         numbers[:, unknown] = MEANS[words][:, unknown] + gaps[words] @ slopes.T + noise
         drawn = frame(words, numbers, rng)
         rows.append(drawn if "b" not in given else drawn[drawn["b"] == given["b"]])

@@ -4,7 +4,7 @@ from benchmarks.attacks import Case, product
 
 WHOLE = "whole number"
 FIT = "fit table.csv --schedule quick --effort 0.05 "
-PLAIN = "fit numbers.csv --schedule quick "
+PLAIN = "fit numbers.csv --y v --schedule quick "
 ROWS = "import csv; rows = list(csv.reader(open('{}')))\n"
 
 OPTIONS = [
@@ -163,6 +163,42 @@ OPTIONS = [
 
 DATA = [
     *product(
+        "fit {}",
+        {
+            "fifo.csv": "fifo.csv",
+            "empty.csv": "empty.csv",
+            "names.csv": "no rows",
+            "one-row.csv": "2 rows or more",
+            "ragged.csv": "line 3",
+            "twice.csv": "two columns|same name",
+            "infinite.csv": "v has infinite values",
+            "large.csv": "u has values beyond",
+            "null.csv": "null.csv",
+            "quotes.csv": "quotes.csv",
+            "binary.csv": "binary.csv",
+            "unnamed.csv": "name",
+            "comment.csv": "comment.csv",
+        },
+    ),
+    *product(
+        "fit {} --y v --schedule quick --effort 0.05",
+        {
+            "fifo.csv": "fifo.csv",
+            "empty.csv": "empty.csv",
+            "one-row.csv": "more rows",
+            "constant.csv": "constant",
+            "ragged.csv": "line 3",
+            "na.csv": "na.csv.*'?u'?|u.*na.csv",
+            "huge.csv": "u",
+            "ids.csv": "u|2\\*\\*53",
+            "infinite.csv": "finite number",
+            "large.csv": "too large|1e\\+18",
+            "null.csv": "null.csv",
+            "words.csv": "words",
+            "unnamed.csv": "name",
+        },
+    ),
+    *product(
         "fit {} --schedule quick --effort 0.05",
         {
             "nowhere.csv": "No such file|does not exist",
@@ -175,27 +211,7 @@ DATA = [
             "/dev/null": "/dev/null",
             "/dev/urandom": "/dev/urandom",
             "fifo": "fifo",
-            "fifo.csv": "fifo.csv",
             "/etc": "no images|permission|images",
-            "empty.csv": "empty.csv",
-            "names.csv": "no rows",
-            "one-row.csv": "more rows",
-            "constant.csv": "constant",
-            "ragged.csv": "line 3",
-            "twice.csv": "two columns|same name",
-            "na.csv": "na.csv.*'?u'?|u.*na.csv",
-            "missing.csv": "missing.csv.*w|w.*missing.csv",
-            "huge.csv": "u",
-            "ids.csv": "u|2\\*\\*53",
-            "infinite.csv": "finite number",
-            "large.csv": "too large|1e\\+18",
-            "null.csv": "null.csv",
-            "words.csv": "words",
-            "latin.csv": "UTF-8",
-            "utf16.csv": "UTF-8|utf16.csv",
-            "binary.csv": "binary.csv",
-            "unnamed.csv": "name",
-            "comment.csv": "comment.csv",
             "truncated": "broken.png",
             "text": "broken.png",
             "hollow": "broken.png",
@@ -317,9 +333,24 @@ WORKS = [
         )
         for name in ("semicolons.csv", "tabs.csv", "bom.csv", "crlf.csv", "UPPER.CSV")
     ],
-    Case("fit missing.csv --columns u,v --schedule quick --effort 0.05 --out runs/new"),
-    Case("fit two-rows.csv --schedule quick --effort 0.05 --out runs/new"),
-    Case("fit wide.csv --schedule quick --effort 0.05 --out runs/new"),
+    Case("fit missing.csv --y v --columns u --schedule quick --effort 0.05 --out runs/new"),
+    Case("fit two-rows.csv --y v --schedule quick --effort 0.05 --out runs/new"),
+    Case("fit wide.csv --y c0 --schedule quick --effort 0.05 --out runs/new"),
+    Case("fit missing.csv --out runs/new", warning="w has no values"),
+    *[
+        Case(
+            f"fit {name}.csv --out runs/new",
+            then=ROWS.format("runs/new/samples.csv")
+            + f"assert set(zip(*rows[1:], strict=True).__next__()) <= {set(u)}, rows",
+        )
+        for name, u in [
+            ("two-rows", "13"),
+            ("constant", "1"),
+            ("words", "ac"),
+            ("latin", "12"),
+            ("utf16", "12"),
+        ]
+    ],
     *[
         Case(
             f"fit photos --size {size} --schedule quick --effort 0.01 --out runs/new",

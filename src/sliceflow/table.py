@@ -7,14 +7,16 @@ from typing import Any, Self
 import numpy as np
 
 from sliceflow.core._parameters import Parameters
-from sliceflow.core._random import Draw, Key
 from sliceflow.core._validation import check_flag, check_integer, check_seed
 from sliceflow.table_model import TableModel
 from sliceflow.tables._chain import Chain
-from sliceflow.tables._layouts import Layout, read_table
+from sliceflow.tables._layouts import Layout, read_table, rows_of, some_rows
 from sliceflow.tables._questions import Given
 from sliceflow.tables._raw import Raw, Type
 from sliceflow.tables._types import encoded, typed
+
+MIN_ROWS = 2
+"""Minimum number of rows to fit."""
 
 MAX_ROWS = 50_000
 """Default maximum number of rows from which maps are made."""
@@ -96,11 +98,12 @@ class SlicedTable(Parameters):
             Columns that will be given when sampling. Samples given these are then drawn by maps of
             the data itself. Other questions can be asked too.
         """
-        layout, raws = read_table(table)
         size, seed = check_integer("max_rows", self.max_rows, 2), check_seed(self.random_state)
-        rows = _subset(typed(raws, self.types), size, seed)
-        self.given_, self.seed_, self.n_rows_seen_ = tuple(given), seed, len(raws[0].gaps)
-        return self._make(layout, rows)
+        layout, raws = read_table(some_rows(table, size, seed))
+        if len(table) < MIN_ROWS:
+            raise ValueError(f"the table has one row: pass {MIN_ROWS} rows or more")
+        self.given_, self.seed_, self.n_rows_seen_ = tuple(given), seed, len(table)
+        return self._make(layout, typed(raws, self.types, len(table)))
 
     def partial_fit(self, table: Any, y: None = None) -> Self:
         """Add rows to those of the fits before, and make the maps anew.
@@ -112,13 +115,14 @@ class SlicedTable(Parameters):
         """
         if not hasattr(self, "model_"):
             return self.fit(table)
-        layout, raws = read_table(table)
-        new, n = self._alike(raws), len(raws[0].gaps)
-        total = self.n_rows_seen_ + n
+        total = self.n_rows_seen_ + len(table)
         size = min(self.max_rows, total)
-        n_new = round(size * n / total)
+        n_new = round(size * len(table) / total)
+        layout, raws = read_table(some_rows(table, n_new, total))
+        new = self._alike(raws)
         old = self._rows or self._alike(read_table(self.model_.sample(size, None, total))[1])
-        old, new = _subset(old, size - n_new, total), _subset(new, n_new, total)
+        chosen = rows_of(len(old[0].gaps), size - n_new, total)
+        old = [raw[chosen] for raw in old]
         self.n_rows_seen_ = total
         return self._make(layout, [a.joined(b) for a, b in zip(old, new, strict=True)])
 
@@ -154,15 +158,6 @@ class SlicedTable(Parameters):
         if not hasattr(self, "model_"):
             raise ValueError("this SlicedTable is not fitted: call fit(table) first")
         return self.model_
-
-
-def _subset(raws: list[Raw], size: int, seed: int) -> list[Raw]:
-    """Return the columns of so many rows, drawn at random, if there are more."""
-    n = len(raws[0].gaps)
-    if n <= size:
-        return raws
-    rows = Key(seed, Draw.SUBSET).rng().subset(n, size)
-    return [raw[rows] for raw in raws]
 
 
 def _order(columns: Sequence[Any], given: Sequence[str]) -> list[int]:

@@ -138,7 +138,7 @@ def test_words_where_numbers_are_needed():
 @pytest.mark.parametrize(
     ("content", "fix"),
     [
-        (b"u,v\n1,\xff\n", "not a CSV file in UTF-8"),
+        (b"u,v\n1,\x81\n", "not a CSV file"),
         (b"\0" * 10**6, "is not text"),
         (b'u,v\n1,"a\n2,3\n', "not a CSV file"),
         (b"", "has no rows"),
@@ -149,6 +149,12 @@ def test_no_table(content, fix):
     Path("some.csv").write_bytes(content)
     with pytest.raises(ValueError, match=fix):
         load_csv(Path("some.csv"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_encodings(encoding):
+    Path("some.csv").write_bytes("ü,v\né,1\nè,2\n".encode(encoding))
+    assert load_csv(Path("some.csv")).columns["ü"].tolist() == ["é", "è"]
 
 
 def test_one_long_text_does_not_make_all_long():
@@ -384,7 +390,7 @@ def test_suffixes_in_any_case():
 
 def test_what_is_only_streamed(capsys):
     parquet.write_table(pa.table({"u": [1.0, 2.0]}), "a.parquet")
-    assert told(capsys, "fit", "a.parquet").endswith("pass --stream")
+    assert told(capsys, "fit", "a.parquet", "--y", "u").endswith("pass --stream")
 
 
 # What is no regular file

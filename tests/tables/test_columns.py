@@ -81,7 +81,13 @@ def test_places_keep_a_line_straight_and_outliers_near():
     ],
 )
 def test_ids_are_noticed(values, is_id):
-    assert Raw.of("a", values, np.zeros(len(values), bool)).is_id == is_id
+    assert Raw.of("a", values, np.zeros(len(values), bool)).is_id(len(values)) == is_id
+
+
+def test_ids_are_noticed_in_some_of_the_rows():
+    some = np.random.default_rng(0).permutation(10_000)[:500]
+    assert Raw.of("a", some, np.zeros(500, bool)).is_id(10_000)
+    assert not Raw.of("a", some, np.zeros(500, bool)).is_id(500)
 
 
 def test_words_in_a_given_order_have_that_order():
@@ -92,5 +98,7 @@ def test_words_in_a_given_order_have_that_order():
 
 def test_a_word_that_is_not_there_is_refused_with_those_that_are():
     column = Column.of("city", np.array(["Oslo", "Rome"], object))
-    with pytest.raises(ValueError, match="city is never 'Bonn' in the data, but 'Oslo', 'Rome'"):
+    with pytest.raises(
+        ValueError, match="city is never 'Bonn' in the rows of the fit, but 'Oslo', 'Rome'"
+    ):
         column.encode(np.array(["Bonn"], object))

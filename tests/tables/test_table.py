@@ -71,7 +71,7 @@ def test_a_question_is_prepared_once():
     ("given", "message"),
     [
         ({"town": "Rome"}, "there is no column 'town': choose from"),
-        ({"city": "Bonn"}, "city is never 'Bonn' in the data"),
+        ({"city": "Bonn"}, "city is never 'Bonn' in the rows of the fit"),
         ({"age": 30.5}, "age is whole numbers: 30.5 cannot be given"),
         ({"age": "old"}, "age cannot be 'old'"),
         ({"age": (1, 2, 3)}, r"give a range as \(lowest, highest\)"),
@@ -133,3 +133,14 @@ def test_many_rows_are_drawn_from():
 def test_an_unfitted_one_says_so():
     with pytest.raises(ValueError, match="not fitted: call fit"):
         SlicedTable().sample(3)
+
+
+def test_one_row_is_refused():
+    with pytest.raises(ValueError, match="the table has one row: pass 2 rows or more"):
+        SlicedTable().fit(TABLE[:1])
+
+
+@pytest.mark.parametrize("value", [np.inf, 1e200])
+def test_numbers_whose_squares_overflow_are_refused(value):
+    with pytest.raises(ValueError, match=r"a has (infinite values|values beyond)"):
+        SlicedTable().fit(pd.DataFrame({"a": [1.0, 2.0, value]}))

@@ -14,11 +14,11 @@ from sliceflow.cli._source import Source, fit_options, read, subsample
 from sliceflow.cli._tables import evaluate_table
 from sliceflow.core._validation import check_integer
 from sliceflow.data import data_folder, load
-from sliceflow.data._tables import is_csv, load_csv
 from sliceflow.metrics import likeness, nearest, reference_features, sliced_wasserstein
 from sliceflow.metrics._inception import fastest, weights
 from sliceflow.model import Model
 from sliceflow.runs._run import Run
+from sliceflow.tables._files import is_table, load_table
 
 
 def run(options: Evaluate) -> None:
@@ -34,12 +34,12 @@ def run(options: Evaluate) -> None:
 
 def of_a_table(options: Evaluate) -> dict[str, float]:
     """Return the figures of a table of samples, or of a model of a table; nothing for others."""
-    if is_csv(options.samples):
-        if options.data is None or not is_csv(options.data):
+    if is_table(options.samples):
+        if options.data is None or not is_table(options.data):
             raise ValueError(
                 f"{options.samples} is a table: pass the table to compare it with, as --data x.csv"
             )
-        return evaluate_table(options, load_csv(options.samples), Path(options.data))
+        return evaluate_table(options, load_table(options.samples), Path(options.data))
     if not is_model(options.samples):
         return {}
     model = load_model(options.samples)

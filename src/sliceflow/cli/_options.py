@@ -39,7 +39,7 @@ class Fit:
     ----------
     data
         mnist, fashion-mnist, cifar10 or celeba; or the path of a folder of images (with a subfolder
-        for each class, if there are classes), of an npz file, or of a CSV table.
+        for each class, if there are classes), of an npz file, or of a CSV or Parquet table.
     out
         Folder of the run. By default runs/ and the name of the data.
     y
@@ -51,6 +51,9 @@ class Fit:
         of a mask image that is white where pixels are given. By default none.
     columns
         Columns of a table to model, separated by commas. By default all that are not in --y.
+    types
+        What columns of a table fitted without --y are, where what is found is not right: words,
+        numbers, id (left out), or words in their order, as in zip=words,size=S<M<L.
     schedule
         Preset for the number of steps: more steps come nearer to the data.
     effort
@@ -100,6 +103,7 @@ class Fit:
     y: str | None = None
     observed: str | None = None
     columns: str | None = None
+    types: str | None = None
     schedule: Literal["quick", "standard", "best"] = "standard"
     effort: float = 1.0
     minutes: float | None = None
@@ -143,8 +147,8 @@ class Sample:
         Values of some columns of a table that was fitted without --y: age=30,city=Paris. A range is
         written age=30..40, and one of several values city=Paris|Rome.
     out
-        Output: an image grid (.png), arrays (.npz), a table (.csv), or a folder of images. By
-        default samples.png for images and samples.csv for a table.
+        Output: an image grid (.png), arrays (.npz), a table (.csv or .parquet), or a folder of
+        images. By default samples.png for images and samples.csv for a table.
     device
         Device to run on, such as cuda.
     random_state
@@ -213,11 +217,11 @@ class Impute:
     Parameters
     ----------
     table
-        The path of a CSV table.
+        The path of a CSV or Parquet table.
     n
         Number of completed tables.
     out
-        Output: a CSV file, or several with numbers in their names. By default completed.csv.
+        Output: a file, or several with numbers in their names. By default completed.csv.
     random_state
         Seed: the same seed fills gaps alike. By default every call draws new values.
     """
@@ -246,7 +250,7 @@ class Evaluate:
     ----------
     samples
         Folder of a run, file of a model, or samples: an npz file of images, a folder of images, or
-        a CSV table.
+        a CSV or Parquet table.
     data
         Data to compare with. By default the data of the run.
     n

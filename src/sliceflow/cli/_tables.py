@@ -1,36 +1,35 @@
 """Tables of any columns, as given on the command line."""
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import yaml
 
 from sliceflow.cli._options import Evaluate, Fit, Sample
 from sliceflow.cli._source import names_of
-from sliceflow.core._atomic import replacing, write_text
+from sliceflow.core._atomic import write_text
 from sliceflow.core._memory import check_memory
 from sliceflow.core._terminal import plural, print_safely
-from sliceflow.data._tables import Table, is_csv, load_csv, save_csv
 from sliceflow.runs._run import Run
 from sliceflow.table import SlicedTable
 from sliceflow.table_model import TableModel
 from sliceflow.tables._compare import compare
-from sliceflow.tables._layouts import read_table
+from sliceflow.tables._files import is_table, load_table, save_table
+from sliceflow.tables._layouts import read_table, some_rows
 from sliceflow.tables._raw import Raw
 
 N_SAMPLES = 1000
 """Number of rows that a finished run shows."""
 
-OF_TABLES = ("data", "out", "columns", "random_state", "resume")
+OF_TABLES = ("data", "out", "columns", "types", "random_state", "resume")
 """Options of a fit that are about tables, too."""
 
 
 def is_for_table(options: Fit) -> bool:
     """Return whether a fit is of a table with nothing given: of p(row)."""
-    return is_csv(options.data) and options.y is None
+    return is_table(options.data) and options.y is None and not options.stream
 
 
 def check_options(options: Fit) -> None:
@@ -47,21 +46,37 @@ def check_options(options: Fit) -> None:
 def fit_table(run: Run, options: Fit, settings: dict[str, Any]) -> None:
     """Fit a model to a table, and save it and samples in the folder of the run."""
     table = read_columns(Path(options.data), options.columns)
-    model = SlicedTable(random_state=options.random_state).fit(table).model_
+    types = types_of(options.types)
+    model = SlicedTable(types=types, random_state=options.random_state).fit(table).model_
     write_text(run.config, yaml.safe_dump(settings, sort_keys=False))
-    save_rows(run.samples_of((len(model.columns),)), model.sample(N_SAMPLES, random_state=0))
+    save_table(samples_of(run, options.data), model.sample(N_SAMPLES, random_state=0))
     model.save(run.model, about=options.data)
     print_safely(f"saved the model and {plural(N_SAMPLES, 'sample')} in {run.folder}")
 
 
-def read_columns(path: Path, columns: str | None) -> Table:
+def samples_of(run: Run, data: str | Path) -> Path:
+    """Return the path of the samples of a run: a file like that of the data."""
+    return run.folder / f"samples{Path(data).suffix.lower()}"
+
+
+def types_of(text: str | None) -> dict[str, Any]:
+    """Return what --types says: zip=words,code=id,size=S<M<L."""
+    types: dict[str, Any] = {}
+    for part in text.split(",") if text else []:
+        name, equals, kind = (word.strip() for word in part.partition("="))
+        if not equals:
+            raise ValueError(f"--types {part}: write a name and a type, such as zip=words")
+        types[name] = [word.strip() for word in kind.split("<")] if "<" in kind else kind
+    return types
+
+
+def read_columns(path: Path, columns: str | None) -> Any:
     """Return some columns of a file, or all."""
-    table = load_csv(path)
-    names = names_of("--columns", columns) or list(table.columns)
-    if unknown := [name for name in names if name not in table.columns]:
-        known = ", ".join(table.columns)
-        raise ValueError(f"{path} has no column {unknown[0]!r}: it has {known}")
-    return replace(table, columns={name: table.columns[name] for name in names})
+    table = load_table(path)
+    names = names_of("--columns", columns) or table.names
+    if unknown := [name for name in names if name not in table.names]:
+        raise ValueError(f"{path} has no column {unknown[0]!r}: it has {', '.join(table.names)}")
+    return table.select(names)
 
 
 def sample_table(model: TableModel, options: Sample) -> None:
@@ -70,11 +85,13 @@ def sample_table(model: TableModel, options: Sample) -> None:
         raise ValueError("--y is not for this model: pass --given with names, such as age=30")
     check_memory("n", options.n, 2 * 8 * len(model.columns))
     out = options.out or Path("samples.csv")
-    if not is_csv(out):
-        raise ValueError(f"--out {out} does not fit rows of a table: it has to end in .csv")
+    if not is_table(out):
+        raise ValueError(
+            f"--out {out} does not fit rows of a table: it has to end in .csv or .parquet"
+        )
     rows = model.sample(options.n, given_of(model, options.given), options.random_state)
     out.parent.mkdir(parents=True, exist_ok=True)
-    save_rows(out, rows)
+    save_table(out, rows)
     print_safely(f"saved {plural(options.n, 'sample')} in {out}")
 
 
@@ -99,21 +116,9 @@ def _value(model: TableModel, name: str, text: str) -> Any:
     return model.read_value(name, text)
 
 
-def save_rows(path: Path, rows: Any) -> None:
-    """Save rows of any kind as a CSV file."""
-    if isinstance(rows, Table):
-        save_csv(path, list(rows.columns), list(rows.columns.values()))
-        return
-    if isinstance(rows, np.ndarray):
-        save_csv(path, [f"x{i}" for i in range(rows.shape[1])], list(rows.T))
-        return
-    with replacing(path) as file:
-        file.write((nw.from_native(rows, eager_only=True).write_csv() or "").encode())
-
-
 def evaluate_table(options: Evaluate, samples: Any, data: Path) -> dict[str, float]:
     """Compare rows with those of a file."""
-    ours, theirs = _some(samples, options.n), _some(load_csv(data), options.n)
+    ours, theirs = _some(samples, options.n), _some(load_table(data), options.n)
     names = [name for name in theirs if name in ours]
     if not names:
         raise ValueError(f"the samples and {data} share no column: rename one")
@@ -122,6 +127,6 @@ def evaluate_table(options: Evaluate, samples: Any, data: Path) -> dict[str, flo
 
 def _some(table: Any, n: int) -> dict[str, Raw]:
     """Return the columns of n rows of a table, by name; rows may be in any order."""
-    _, raws = read_table(table)
-    rows = np.random.default_rng(0).permutation(len(raws[0].gaps))[:n]
-    return {raw.name: raw[rows] for raw in raws}
+    _, raws = read_table(some_rows(table, n, 0))
+    shuffled = np.random.default_rng(0).permutation(len(raws[0].gaps))
+    return {raw.name: raw[shuffled] for raw in raws}

@@ -2,16 +2,17 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from sliceflow.core._reading import FileError, check_file, reading
 from sliceflow.data._arrays import LABELS, NUMBERS, check_finite
 from sliceflow.data._folders import Encoded, Size, decoded
+from sliceflow.data._tables import StoredTable
 
 try:
     import pyarrow as pa
@@ -119,3 +120,49 @@ class ParquetBlocks:
         files = [(path.name, path.stat().st_size) for path in self.paths]
         named = (files, self._columns, list(self.y), self.size, self.sizes.tolist())
         return hashlib.sha256(repr(named).encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetTable(StoredTable):
+    """A table in a Parquet file, of which rows are read when they are taken.
+
+    Parameters
+    ----------
+    path
+        The file.
+    columns
+        The names of the columns. By default all.
+    """
+
+    path: Path
+    columns: Sequence[str] = ()
+
+    @cached_property
+    def _file(self) -> ParquetFile:
+        with reading(self.path, "Parquet file"):
+            return ParquetFile(check_file(self.path))
+
+    def __len__(self) -> int:
+        return int(self._file.metadata.num_rows)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.columns) or list(self._file.schema_arrow.names)
+
+    def select(self, names: Sequence[str]) -> Self:
+        """Return some of the columns."""
+        return replace(self, columns=tuple(names))
+
+    def take(self, rows: np.ndarray) -> pa.Table:
+        """Return the rows of these numbers; one row group is read at a time."""
+        parts, first = [self._file.schema_arrow.empty_table().select(self.names)], 0
+        for group in range(self._file.num_row_groups):
+            last = first + self._file.metadata.row_group(group).num_rows
+            inside = rows[(rows >= first) & (rows < last)] - first
+            if len(inside):
+                with reading(self.path, "Parquet file"):
+                    table = self._file.read_row_group(group, self.names, use_threads=False)
+                parts.append(table.take(inside))
+            first = last
+        return pa.concat_tables(parts)

@@ -1,14 +1,16 @@
 """Tables: CSV files with a header line. Columns are numbers or words."""
 
+import codecs
 import csv
 import io
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 import numpy as np
 
@@ -28,8 +30,28 @@ CHUNK = 2**14
 """Number of rows that are converted to columns at a time, to save memory."""
 
 
+class StoredTable(ABC):
+    """A table in a file."""
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def select(self, names: Sequence[str]) -> Self:
+        """Return some of the columns."""
+
+    @abstractmethod
+    def take(self, rows: np.ndarray) -> Any:
+        """Return the rows of these numbers, which ascend."""
+
+
 @dataclass(frozen=True, eq=False)
-class Table:
+class Table(StoredTable):
     """Columns by name, (n,) each, as the text of a file, and the line number of each row.
 
     A column is parsed when it is used: unused columns may hold anything.
@@ -41,6 +63,20 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.columns)
+
+    def select(self, names: Sequence[str]) -> Self:
+        """Return some of the columns."""
+        return replace(self, columns={name: self.columns[name] for name in names})
+
+    def take(self, rows: np.ndarray) -> Self:
+        """Return the rows of these numbers."""
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return replace(self, columns=columns, lines=self.lines[rows])
 
     def column(self, name: str) -> np.ndarray:
         """Return one column, as integers, floats or strings."""
@@ -152,17 +188,31 @@ def is_csv(path: str | Path) -> bool:
 
 
 def load_csv(path: Path) -> Table:
-    """Read a CSV file with a header line."""
+    """Read a CSV file with a header line, in UTF-8, UTF-16 or the encoding of Windows."""
     try:
-        with check_file(path).open(newline="", encoding="utf-8-sig") as file:
+        with path.open(newline="", encoding=_encoding(check_file(path))) as file:
             lines = csv.reader(file, delimiter=_separator(path, file), strict=True)
             names = _names(path, lines)
             columns, numbers = _packed(_rows(path, lines, len(names)))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise FileError(f"{path} is not a CSV file in UTF-8 ({error}): save it as one") from error
+        raise FileError(f"{path} is not a CSV file ({error}): save it as one") from error
     if not columns:
         raise ValueError(f"{path} has no rows: write a header line, and a line for each row")
     return Table(path, dict(zip(names, columns, strict=True)), numbers)
+
+
+def _encoding(path: Path) -> str:
+    """Return the encoding of a text file: UTF-16 if it begins so, UTF-8 if all of it is that."""
+    with path.open("rb") as file:
+        if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            return "utf-16"
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            while file.read(HEAD):
+                pass
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8-sig"
 
 
 def _separator(path: Path, file: TextIO) -> str:

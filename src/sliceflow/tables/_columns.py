@@ -134,7 +134,9 @@ class Column:
         if unknown := [word for word in values.tolist() if word not in known]:
             listed = ", ".join(map(repr, self.values[:10]))
             more = "" if len(known) <= 10 else f" and {len(known) - 10:,} more"
-            raise ValueError(f"{self.name} is never {unknown[0]!r} in the data, but {listed}{more}")
+            raise ValueError(
+                f"{self.name} is never {unknown[0]!r} in the rows of the fit, but {listed}{more}"
+            )
         return np.array([known[word] for word in values.tolist()], int)
 
     def decode(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

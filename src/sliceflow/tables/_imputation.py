@@ -39,11 +39,13 @@ class Imputation:
     links: tuple[Link, ...]
 
     @classmethod
-    def fit(cls, codes: np.ndarray, columns: Sequence[Column], seed: int) -> Self:
-        """Make the maps of rows of codes, (n, d), some of which are gaps."""
+    def fit(
+        cls, codes: np.ndarray, columns: Sequence[Column], with_gaps: Sequence[int], seed: int
+    ) -> Self:
+        """Make the maps of the columns with gaps, from rows of codes, (n, d)."""
         gaps, links = codes == GAP, {}
         counts = gaps.sum(axis=0)
-        order = sorted(np.flatnonzero(counts).tolist(), key=lambda i: int(counts[i]))
+        order = sorted(with_gaps, key=lambda i: int(counts[i]))
         filled = _filled_at_random(codes, columns, seed)
         for sweep in range(SWEEPS):
             for i in order:

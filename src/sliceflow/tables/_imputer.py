@@ -6,12 +6,11 @@ from typing import Any, Self
 import numpy as np
 
 from sliceflow.core._parameters import Parameters
-from sliceflow.core._random import Draw, Key
 from sliceflow.core._validation import check_integer, check_seed
-from sliceflow.tables._columns import Column
+from sliceflow.tables._columns import GAP, Column
 from sliceflow.tables._frames import Values
 from sliceflow.tables._imputation import Imputation
-from sliceflow.tables._layouts import read_table
+from sliceflow.tables._layouts import read_table, rows_of
 from sliceflow.tables._raw import Raw, Type
 from sliceflow.tables._types import encoded, typed
 
@@ -61,14 +60,15 @@ class SlicedImputer(Parameters):
 
     def fit(self, table: Any, y: None = None) -> Self:
         """Make the maps of all columns that have gaps, given all others."""
-        _, raws = read_table(table)
         self.seed_ = check_seed(self.random_state)
-        kept = typed(raws, self.types)
-        if len(raws[0].gaps) > MAX_ROWS:
-            rows = Key(self.seed_, Draw.SUBSET).rng().subset(len(raws[0].gaps), MAX_ROWS)
-            kept = [raw[rows] for raw in kept]
+        _, raws = read_table(table)
+        n = len(raws[0].gaps)
+        kept = typed(raws, self.types, n)
         columns = tuple(raw.column() for raw in kept)
-        self.imputation_ = Imputation.fit(encoded(kept, columns), columns, self.seed_)
+        codes = encoded(kept, columns)
+        with_gaps = np.flatnonzero((codes == GAP).any(axis=0)).tolist()
+        some = codes[rows_of(n, MAX_ROWS, self.seed_)]
+        self.imputation_ = Imputation.fit(some, columns, with_gaps, self.seed_)
         self.feature_names_in_ = np.array([raw.name for raw in raws], dtype=object)
         self.n_features_in_ = len(raws)
         return self

@@ -12,10 +12,13 @@ MIN_ID_ROWS = 20
 """With fewer rows, different values in each row do not make a column an id."""
 
 MAX_ID_RANGE = 2
-"""Whole numbers, all different, are ids if their range is at most this many times their number."""
+"""Whole numbers, all different, are ids if their range is at most this many times the rows."""
 
 MAX_DISTINCT_WORDS = 0.5
 """Words are names or free text if more than this share of them is distinct."""
+
+MAX_NUMBER = 1e100
+"""Maximum absolute value of a number."""
 
 Type = str | Sequence[str]
 """What a user says of a column: "numbers", "words", "id", or its words in order."""
@@ -52,8 +55,7 @@ class Raw:
         values[~gaps] = present
         if values.dtype.kind == "f":
             gaps = gaps | np.isnan(values)
-            if np.isinf(values).any():
-                raise ValueError(f"{name} has infinite values: clip them, or leave gaps instead")
+            _check_size(name, values)
         return cls(name, values, gaps, order)
 
     @property
@@ -62,9 +64,11 @@ class Raw:
         present: np.ndarray = self.values[~self.gaps]
         return present
 
-    @property
-    def is_id(self) -> bool:
-        """Whether values only name their row: they are different in each, or nearly."""
+    def is_id(self, n_all: int) -> bool:
+        """Return whether values only name their row: they are different in each, or nearly.
+
+        The rows may be some of n_all.
+        """
         present = self.present
         n, distinct = len(present), len(set(present.tolist()))
         if n < MIN_ID_ROWS or self.order is not None:
@@ -72,7 +76,7 @@ class Raw:
         if present.dtype == object:
             return distinct > MAX_DISTINCT_WORDS * n
         is_whole = present.dtype.kind == "i"
-        return is_whole and distinct == n and bool(np.ptp(present) <= MAX_ID_RANGE * n)
+        return is_whole and distinct == n and bool(np.ptp(present) <= MAX_ID_RANGE * n_all)
 
     def as_type(self, given: Type) -> Self:
         """Return the column as "numbers" or "words", or as words in a given order."""
@@ -111,6 +115,14 @@ class Raw:
             raise ValueError(f"{self.name} has words in some rows and numbers in others: fix these")
         values = np.concatenate([self.values, other.values])
         return replace(self, values=values, gaps=np.concatenate([self.gaps, other.gaps]))
+
+
+def _check_size(name: str, values: np.ndarray) -> None:
+    """Refuse numbers whose squares floats cannot hold."""
+    if np.isinf(values).any():
+        raise ValueError(f"{name} has infinite values: clip them, or leave gaps instead")
+    if (np.abs(values) > MAX_NUMBER).any():
+        raise ValueError(f"{name} has values beyond {MAX_NUMBER:g}: use another unit")
 
 
 def _plain(values: np.ndarray) -> np.ndarray:

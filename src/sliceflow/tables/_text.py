@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from sliceflow.core._warnings import warn_user
 from sliceflow.data._tables import Table, is_missing
 from sliceflow.tables._columns import as_objects
 from sliceflow.tables._frames import Values
@@ -20,9 +21,12 @@ DATES = (
 )
 """Formats of dates and times that are noticed; the first one that fits all values is taken."""
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(?i:inf(inity)?)")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 CODE = re.compile(r"0\d+")  # such as the code 00501, which is no number
+
+MAX_OTHERS = 0.1
+"""If at most this share of a column's values are no numbers, a warning says so."""
 
 MAX_DIGITS = 18
 """Whole numbers with more digits than this do not fit into 64 bits."""
@@ -46,6 +50,8 @@ class TextLayout:
             gaps = np.array([is_missing(word) for word in words], bool)
             present = [word for word, is_gap in zip(words, gaps, strict=True) if not is_gap]
             formats[name], values = _parsed(present)
+            if formats[name] == ["word"]:
+                _warn_of_words(name, present)
             raws.append(Raw.of(name, values, gaps))
         return cls(formats), raws
 
@@ -64,6 +70,18 @@ class TextLayout:
         if kind == "date":
             return np.datetime64(datetime.strptime(text, how[0]))
         return text.replace(",", ".") if kind == "number" and how[1] else text
+
+
+def _warn_of_words(name: str, words: list[str]) -> None:
+    """Warn if a column would be numbers but for a few words."""
+    others = [
+        word for word in words if not (NUMBER.fullmatch(word) or DECIMAL_COMMA.fullmatch(word))
+    ]
+    if others and len(others) <= MAX_OTHERS * len(words):
+        warn_user(
+            f"{name} is taken as words: {len(others):,} of its {len(words):,} values are no "
+            f"numbers, such as {others[0]!r}. Leave these empty if it is numbers"
+        )
 
 
 def _parsed(words: list[str]) -> tuple[Format, np.ndarray]:

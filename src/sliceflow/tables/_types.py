@@ -9,27 +9,30 @@ from sliceflow.tables._columns import Column
 from sliceflow.tables._raw import Raw, Type
 
 
-def typed(raws: Sequence[Raw], types: Mapping[str, Type] | None) -> list[Raw]:
-    """Return the columns, of the given types, without ids and empty columns."""
+def typed(raws: Sequence[Raw], types: Mapping[str, Type] | None, n_all: int) -> list[Raw]:
+    """Return the columns, of the given types, without ids and empty columns.
+
+    Their rows may be some of n_all.
+    """
     types = dict(types or {})
     if unknown := set(types) - {raw.name for raw in raws}:
         raise ValueError(f"types names a column {unknown.pop()!r}, which the table has not")
-    kept = [_typed(raw, types.get(raw.name)) for raw in raws]
+    kept = [_typed(raw, types.get(raw.name), n_all) for raw in raws]
     found = [raw for raw in kept if raw is not None]
     if not found:
         raise ValueError("no column is left to draw: pass types to keep some")
     return found
 
 
-def _typed(raw: Raw, given: Type | None) -> Raw | None:
+def _typed(raw: Raw, given: Type | None, n_all: int) -> Raw | None:
     """Return a column of its type; None if it is left out."""
     if raw.gaps.all():
         warn_user(f"{raw.name} has no values: it is left out")
         return None
-    if given is None and raw.is_id:
+    if given is None and raw.is_id(n_all):
         warn_user(
-            f"{raw.name} has another value in nearly every row: it is left out. Pass "
-            f'types={{{raw.name!r}: "words"}} or "numbers" to draw it'
+            f"{raw.name or 'a column without a name'} has another value in nearly every row: it is "
+            'left out. Give its type, "words" or "numbers", to draw it'
         )
         return None
     if given is None:

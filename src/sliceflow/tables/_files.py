@@ -1,0 +1,50 @@
+"""Files of tables: CSV and Parquet, in and out."""
+
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from sliceflow.core._atomic import replacing
+from sliceflow.data._tables import Table, is_csv, load_csv, save_csv
+
+
+def is_table(path: str | Path) -> bool:
+    """Return whether a path is of a table."""
+    return is_csv(path) or is_parquet(path)
+
+
+def is_parquet(path: str | Path) -> bool:
+    """Return whether a path is of a Parquet file."""
+    return Path(path).suffix.lower() == ".parquet"
+
+
+def load_table(path: Path) -> Any:
+    """Return the table of a file. That of a Parquet file is read when rows are taken from it."""
+    if not is_parquet(path):
+        return load_csv(path)
+    from sliceflow.data._parquet import ParquetTable
+
+    return ParquetTable(path)
+
+
+def save_table(path: Path, table: Any) -> None:
+    """Save a table of any kind."""
+    if is_parquet(path):
+        _save_parquet(path, table)
+    elif isinstance(table, Table):
+        save_csv(path, list(table.columns), list(table.columns.values()))
+    elif isinstance(table, np.ndarray):
+        save_csv(path, [f"x{i}" for i in range(table.shape[1])], list(table.T))
+    else:
+        with replacing(path) as file:
+            file.write((nw.from_native(table, eager_only=True).write_csv() or "").encode())
+
+
+def _save_parquet(path: Path, table: Any) -> None:
+    """Save a data frame; a table of text or of numbers has nothing that CSV would lose."""
+    if isinstance(table, Table | np.ndarray):
+        raise ValueError(f"{path}: these rows are text: save them as a file that ends in .csv")
+    with replacing(path) as file:
+        nw.from_native(table, eager_only=True).write_parquet(file)
