@@ -10,6 +10,7 @@ from sliceflow.core._parameters import Parameters
 from sliceflow.core._validation import check_flag, check_integer, check_seed
 from sliceflow.table_model import TableModel
 from sliceflow.tables._chain import Chain
+from sliceflow.tables._compare import told_apart
 from sliceflow.tables._layouts import Layout, read_table, rows_of, some_rows
 from sliceflow.tables._questions import Given
 from sliceflow.tables._raw import Raw, Type
@@ -149,6 +150,15 @@ class SlicedTable(Parameters):
     def sample(self, n: int, given: Given | None = None, random_state: Any = None) -> Any:
         """Return n new rows; see `TableModel.sample`."""
         return self._fitted().sample(n, given, random_state)
+
+    def score(self, table: Any, y: None = None) -> float:
+        """Return the error of a classifier that tells samples from these rows; at best 0.5.
+
+        Higher is better, as scikit-learn's searches need it.
+        """
+        samples = self.sample(len(table), random_state=self.seed_)
+        ours, theirs = (self._alike(read_table(rows)[1]) for rows in (samples, table))
+        return 1 - told_apart(ours, theirs)
 
     def save(self, path: str | Path, about: str = "") -> None:
         """Write the model to a file, which `sliceflow.load` reads; see `TableModel.save`."""

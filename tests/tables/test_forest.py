@@ -55,3 +55,12 @@ def test_rare_words_share_a_number():
     numbers = most_frequent(codes)
     assert numbers.max() == MAX_CLASSES
     assert (numbers[codes == 7] == 0).all()
+
+
+def test_no_leaf_is_empty_where_values_are_neighbouring_numbers():
+    start = np.float32(1.0).view(np.int32)
+    values = (start + np.arange(200, dtype=np.int32)).view(np.float32)
+    rows = np.stack([values, values[::-1]], axis=1)
+    forest = Forest.grow(rows, np.arange(200.0), True, 1, 0)
+    leaves = forest.left == np.arange(len(forest.left))
+    assert (forest.size[leaves] > 0).all()

@@ -245,6 +245,7 @@ class Evaluate:
     For example:
       sliceflow evaluate runs/mnist
       sliceflow evaluate samples.npz --data cifar10 --json
+      sliceflow evaluate runs/people --data others.csv --out quality.html
 
     Parameters
     ----------
@@ -255,6 +256,8 @@ class Evaluate:
         Data to compare with. By default the data of the run.
     n
         Number of samples to draw from a model, and of rows of data to compare them with.
+    out
+        Output for tables: also a page with pictures (.html).
     json
         Print JSON.
     data_dir
@@ -264,6 +267,7 @@ class Evaluate:
     samples: Path
     data: str | None = None
     n: int = 5000
+    out: Path | None = None
     json: bool = False
     data_dir: Path | None = None
 

@@ -13,9 +13,10 @@ from sliceflow.core._atomic import write_text
 from sliceflow.core._memory import check_memory
 from sliceflow.core._terminal import plural, print_safely
 from sliceflow.runs._run import Run
+from sliceflow.runs._table_report import write_table_report
 from sliceflow.table import SlicedTable
 from sliceflow.table_model import TableModel
-from sliceflow.tables._compare import compare
+from sliceflow.tables._compare import MIN_ROWS, Comparison
 from sliceflow.tables._files import is_table, load_table, save_table
 from sliceflow.tables._layouts import read_table, some_rows
 from sliceflow.tables._raw import Raw
@@ -49,7 +50,11 @@ def fit_table(run: Run, options: Fit, settings: dict[str, Any]) -> None:
     types = types_of(options.types)
     model = SlicedTable(types=types, random_state=options.random_state).fit(table).model_
     write_text(run.config, yaml.safe_dump(settings, sort_keys=False))
-    save_table(samples_of(run, options.data), model.sample(N_SAMPLES, random_state=0))
+    samples = model.sample(N_SAMPLES, random_state=0)
+    save_table(samples_of(run, options.data), samples)
+    if len(table) >= MIN_ROWS:
+        found = comparison(samples, table, N_SAMPLES)
+        write_table_report(run.report, str(options.data), found, run.repeat())
     model.save(run.model, about=options.data)
     print_safely(f"saved the model and {plural(N_SAMPLES, 'sample')} in {run.folder}")
 
@@ -117,12 +122,21 @@ def _value(model: TableModel, name: str, text: str) -> Any:
 
 
 def evaluate_table(options: Evaluate, samples: Any, data: Path) -> dict[str, float]:
-    """Compare rows with those of a file."""
-    ours, theirs = _some(samples, options.n), _some(load_table(data), options.n)
+    """Compare rows with those of a file; also draw pictures, if asked."""
+    found = comparison(samples, load_table(data), options.n)
+    if options.out is not None:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        write_table_report(options.out, f"{options.samples} and {data}", found)
+    return found.figures()
+
+
+def comparison(samples: Any, data: Any, n: int) -> Comparison:
+    """Compare n rows of two tables, by the columns that both have."""
+    ours, theirs = _some(samples, n), _some(data, n)
     names = [name for name in theirs if name in ours]
     if not names:
-        raise ValueError(f"the samples and {data} share no column: rename one")
-    return compare([ours[name] for name in names], [theirs[name] for name in names])
+        raise ValueError("the samples and the data share no column: rename one")
+    return Comparison.of([ours[name] for name in names], [theirs[name] for name in names])
 
 
 def _some(table: Any, n: int) -> dict[str, Raw]:

@@ -1,15 +1,11 @@
 """The report of a run: one HTML page, which loads no other file."""
 
-from importlib.resources import files
-
 import numpy as np
-from jinja2 import Environment
 
-from sliceflow.core._atomic import write_text
 from sliceflow.metrics import nearest
 from sliceflow.model import Model
 from sliceflow.runs._calibration import LEVELS, Calibration
-from sliceflow.runs._plots import bars, picture, plot
+from sliceflow.runs._page import write_page
 from sliceflow.runs._run import Run
 from sliceflow.viz import draw, neighbours
 
@@ -26,17 +22,16 @@ def write_report(
     y: np.ndarray | None = None,
 ) -> None:
     """Write the page of a finished run, given its data and samples of its model."""
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.globals |= {"picture": picture, "plot": plot, "bars": bars, "levels": LEVELS}
-    environment.filters["zip"] = zip
-    template = environment.from_string(files("sliceflow.runs").joinpath("report.html").read_text())
     is_images = len(model.shape) == 3
     unit = 1 if is_images else x.std(axis=0)
     rows = x / unit
     distance, number = nearest(samples / unit, rows, k=NEIGHBOURS)
     among, _ = nearest(rows[: len(samples)], rows, k=2)  # the nearest row is the row itself
     is_equal = samples == x[number[:, 0]]
-    page = template.render(
+    write_page(
+        run.report,
+        "report.html",
+        levels=LEVELS,
         run=run,
         title=title,
         model=model,
@@ -49,7 +44,6 @@ def write_report(
         columns=None if is_images else quantiles(model, x, samples),
         calibration=None if y is None else Calibration.of(model, x, y),
     )
-    write_text(run.report, page)
 
 
 def quantiles(

@@ -1,12 +1,16 @@
 """How close sampled rows are to rows of data: columns alone, all together, and copies."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
+from typing import Self
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from sliceflow.tables._columns import Column
+from sliceflow.tables._dependence import Pair, dependence, strongest
+from sliceflow.tables._histograms import Histogram
 from sliceflow.tables._raw import Raw
 from sliceflow.tables._types import encoded
 
@@ -19,47 +23,101 @@ MIN_ROWS = 20
 MAX_NEIGHBOURS = 2000
 """Number of rows whose nearest row of data is searched."""
 
+MAX_TARGETS = 5
+"""Number of columns that are predicted: those that depend most on others."""
 
-def compare(samples: Sequence[Raw], data: Sequence[Raw]) -> dict[str, float]:
-    """Return figures that compare samples with data, which have the same columns.
 
-    - C2ST: the share of rows that a classifier (boosted trees) assigns to the right table, if it is
-      fitted to others. At best 0.5.
-    - The largest difference of a column: between the shares of values in both tables (total
-      variation of words, Kolmogorov and Smirnov's distance of numbers). At best 0.
-    - The distance to the nearest row of data, divided by that between rows of data. Far below 1,
-      rows are copied.
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """How samples compare with rows of data.
 
-    Complete samples are compared with complete rows of data.
+    Parameters
+    ----------
+    n_samples, n_rows
+        The number of samples, and of rows.
+    c2st
+        C2ST: the share of rows that a classifier (boosted trees) assigns to the right table, if it
+        is fitted to others. At best 0.5.
+    histograms
+        Both tables, column by column.
+    dependence
+        How strongly columns depend on each other in the data, and in samples, (2, d, d).
+    pairs
+        The pairs of columns that depend most on each other.
+    scores
+        How well columns of data are predicted from the others by a model fitted to other rows of
+        data, and by one fitted to samples: the mean share of right words, and of variance of
+        numbers. At best the same.
+    nearest
+        The median distance of samples to the nearest row of data, divided by that between rows of
+        data. Far below 1, rows are copied.
     """
-    if not any(raw.gaps.any() for raw in samples):
-        complete = ~np.any([raw.gaps for raw in data], axis=0)
-        data = [raw[complete] for raw in data]
-    if min(len(samples[0].gaps), len(data[0].gaps)) < MIN_ROWS:
-        raise ValueError(
-            f"there are too few rows to compare: pass {MIN_ROWS} complete ones or more"
+
+    n_samples: int
+    n_rows: int
+    c2st: float
+    histograms: Sequence[Histogram]
+    dependence: np.ndarray
+    pairs: Sequence[Pair]
+    scores: tuple[float, float]
+    nearest: float
+
+    @classmethod
+    def of(cls, samples: Sequence[Raw], data: Sequence[Raw]) -> Self:
+        """Compare samples with data, which have the same columns.
+
+        Complete samples are compared with complete rows of data.
+        """
+        if not any(raw.gaps.any() for raw in samples):
+            complete = ~np.any([raw.gaps for raw in data], axis=0)
+            data = [raw[complete] for raw in data]
+        if min(len(samples[0].gaps), len(data[0].gaps)) < MIN_ROWS:
+            raise ValueError(
+                f"there are too few rows to compare: pass {MIN_ROWS} complete ones or more"
+            )
+        columns, coded = _coded(samples, data)
+        ours, theirs = (np.random.default_rng(0).permutation(rows) for rows in coded)
+        both = np.stack([dependence(columns, rows) for rows in (theirs, ours)])
+        half = len(theirs) // 2
+        return cls(
+            len(ours),
+            len(theirs),
+            c2st(ours, theirs),
+            [Histogram.of(c, theirs[:, i], ours[:, i]) for i, c in enumerate(columns)],
+            both,
+            strongest(columns, both[0], theirs, ours),
+            _scores(columns, both[0], ours, theirs),
+            _nearest(columns, ours, theirs[half:], theirs[:half]),
         )
-    columns, (ours, theirs) = _coded(samples, data)
-    differences = {
-        c.name: _difference(a, b, c.is_ordered)
-        for c, a, b in zip(columns, ours.T, theirs.T, strict=True)
-    }
-    worst = max(differences, key=lambda name: differences[name])
-    ours, theirs = (np.random.default_rng(0).permutation(rows) for rows in (ours, theirs))
-    half = len(theirs) // 2
-    return {
-        "samples": len(ours),
-        "rows of data": len(theirs),
-        "C2ST": c2st(ours, theirs),
-        f"largest difference of a column, {worst}": differences[worst],
-        "nearest row of data, relative": _nearest(columns, ours, theirs[half:], theirs[:half]),
-    }
+
+    def figures(self) -> dict[str, float]:
+        """Return the comparison as numbers by name."""
+        worst = max(self.histograms, key=lambda h: h.difference)
+        apart = np.abs(self.dependence[1] - self.dependence[0])
+        return {
+            "samples": self.n_samples,
+            "rows of data": self.n_rows,
+            "C2ST": self.c2st,
+            f"largest difference of a column, {worst.name}": worst.difference,
+            "largest difference of dependence of two columns": float(apart.max()),
+            "prediction of columns, fitted to data": self.scores[0],
+            "prediction of columns, fitted to samples": self.scores[1],
+            "nearest row of data, relative": self.nearest,
+        }
 
 
-def nearest(samples: Sequence[Raw], held_out: Sequence[Raw], data: Sequence[Raw]) -> float:
-    """Return the distance of samples to the nearest row of data, relative to held-out rows."""
+def told_apart(samples: Sequence[Raw], data: Sequence[Raw]) -> float:
+    """Return the C2ST of samples and data."""
+    return c2st(*_coded(samples, data)[1])
+
+
+def compare(samples: Sequence[Raw], held_out: Sequence[Raw], data: Sequence[Raw]) -> np.ndarray:
+    """Return the C2ST of samples and held-out rows, and how near samples are to rows of data.
+
+    The latter is relative to the held-out rows.
+    """
     columns, (ours, others, rows) = _coded(samples, held_out, data)
-    return _nearest(columns, ours, others, rows)
+    return np.array([c2st(ours, others), _nearest(columns, ours, others, rows)])
 
 
 def _coded(*tables: Sequence[Raw]) -> tuple[list[Column], list[np.ndarray]]:
@@ -82,17 +140,32 @@ def c2st(samples: np.ndarray, data: np.ndarray) -> float:
         return float(cross_val_score(classifier, rows, truth, cv=folds).mean())
 
 
-def _difference(samples: np.ndarray, data: np.ndarray, is_ordered: bool) -> float:
-    """Return the largest difference of shares between two columns of codes."""
-    codes = np.unique(np.concatenate([samples, data]))
-    shares = [
-        np.bincount(np.searchsorted(codes, column), minlength=len(codes)) / len(column)
-        for column in (samples, data)
+def _scores(
+    columns: Sequence[Column], dependence: np.ndarray, samples: np.ndarray, data: np.ndarray
+) -> tuple[float, float]:
+    """Return how well rows of data are predicted by other rows, and by samples."""
+    half = len(data) // 2
+    if len(columns) < 2:
+        return 0.0, 0.0
+    targets = np.argsort(-np.sort(dependence, axis=1)[:, -2], kind="stable")[:MAX_TARGETS]
+    n = min(half, len(samples))
+    scores = [
+        [_score(columns[i], i, rows[:n], data[half:]) for i in targets] for rows in (data, samples)
     ]
-    difference = shares[0] - shares[1]
-    return float(
-        np.abs(np.cumsum(difference)).max() if is_ordered else np.abs(difference).sum() / 2
-    )
+    ours, theirs = np.mean(scores, axis=1)
+    return float(ours), float(theirs)
+
+
+def _score(column: Column, i: int, fitted: np.ndarray, others: np.ndarray) -> float:
+    """Return how well trees fitted to some rows predict a column of others."""
+    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+
+    kind = ExtraTreesRegressor if column.is_ordered else ExtraTreesClassifier
+    (X, y), (Z, t) = ((np.delete(rows, i, axis=1), rows[:, i]) for rows in (fitted, others))
+    if column.is_ordered:
+        y, t = column.place(y), column.place(t)
+    trees = kind(random_state=0, min_samples_leaf=5)
+    return float(trees.fit(X, y).score(Z, t)) if np.ptp(t) else 1.0
 
 
 def _nearest(

@@ -81,7 +81,7 @@ class Forest:
             np.where(is_leaf, itself, np.repeat(roots, sizes) + np.concatenate(children))
             for children in ([t.children_left for t in trees], [t.children_right for t in trees])
         )
-        cut = np.concatenate([tree.threshold for tree in trees]).astype(np.float32)
+        cut = _rounded_down(np.concatenate([tree.threshold for tree in trees]))
         empty = np.zeros(len(itself), int)
         forest = cls(roots, np.where(is_leaf, 0, column), cut, left, right, empty, empty, values)
         leaves = np.concatenate([forest._leaves(rows, np.full(len(rows), r)) for r in roots])
@@ -129,6 +129,13 @@ class _Stump:
     node_count = 1
     feature = children_left = children_right = np.array([-1])
     threshold = np.zeros(1)
+
+
+def _rounded_down(cuts: np.ndarray) -> np.ndarray:
+    """Return the largest 32-bit numbers up to these: they sort 32-bit numbers alike."""
+    rounded = cuts.astype(np.float32)
+    down: np.ndarray = np.where(rounded > cuts, np.nextafter(rounded, np.float32(-np.inf)), rounded)
+    return down
 
 
 def most_frequent(codes: np.ndarray) -> np.ndarray:
