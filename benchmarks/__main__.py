@@ -35,7 +35,7 @@ SUITES = [
         "red_team",
         "forecasts",
     ),
-    *("tables", "questions"),
+    *("tables", "table_rivals", "questions", "imputation"),
     *("line", "posteriors", "posterior_budgets", "posterior_rivals", "predictions"),
     *("ranks", "faults", "streams", "stream_fid", "scaling", "gpus", "numpy_versions"),
 ]

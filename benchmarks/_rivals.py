@@ -6,6 +6,7 @@ The others are in an environment of their own: some need older versions of our d
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -38,7 +39,7 @@ def drawn_by(method: str, x: np.ndarray, y: np.ndarray, given: np.ndarray, m: in
         task, result = Path(folder) / "task.npz", Path(folder) / "result.npz"
         np.savez(task, x=x, y=y, given=given, m=m)
         # -P: `profile.py` beside the script must not hide Python's own
-        command = [environment(), "-P", SCRIPT, method, task, result]
+        command = [environment("rivals", PACKAGES), "-P", SCRIPT, method, task, result]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder)  # for their logs
         with np.load(result) as found:
             return Drawn(found["samples"], float(found["fit"]), float(found["sample"]))
@@ -59,12 +60,12 @@ def sample_each(model: SlicedFlow, given: np.ndarray, m: int) -> np.ndarray:
     return samples.reshape(len(given), m, -1)
 
 
-def environment() -> Path:
-    """Return the Python of the rivals' environment, which is made once."""
-    folder = data_folder() / "rivals"
+def environment(name: str, packages: Sequence[str]) -> Path:
+    """Return the Python of an environment for rivals, which is made once."""
+    folder = data_folder() / name
     python = folder / "bin" / "python"
     if not (folder / "complete").exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
         (folder / "complete").touch()
     return python

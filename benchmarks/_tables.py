@@ -31,12 +31,13 @@ ORDERED = {"cut": CUTS, "color": list("JIHGFED"), "clarity": CLARITIES}
 
 def split(name: str, seed: int, shrink: int = 1) -> Split:
     """Return rows of a table in random order, cut in two."""
-    table = _table(name).sample(frac=1, random_state=seed).reset_index(drop=True)
+    table = table_of(name).sample(frac=1, random_state=seed).reset_index(drop=True)
     n = FITTED[name] // shrink
     return Split(table[:n], table[n : n + MAX_HELD_OUT // shrink])
 
 
-def _table(name: str) -> pd.DataFrame:
+def table_of(name: str) -> pd.DataFrame:
+    """Return a whole table by its name."""
     if name == "breast_cancer":
         table = load_breast_cancer(as_frame=True).frame
         return table.assign(target=table["target"].map({0: "malignant", 1: "benign"}))

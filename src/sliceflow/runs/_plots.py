@@ -12,6 +12,9 @@ from PIL import Image
 WIDTH, HEIGHT = 560, 160
 """Size of a plot in pixels."""
 
+BARS = 300, 100
+"""Size of small plots in pixels."""
+
 
 def picture(source: Path | Image.Image, about: str) -> Markup:
     """Return a picture as HTML that contains its bytes."""
@@ -58,19 +61,17 @@ def _figure(drawn: Markup, top: float, dashed: float | None, about: str) -> Mark
 
 def paired_bars(shares: np.ndarray, labels: Sequence[str], about: str) -> Markup:
     """Return bars of data and of samples, (2, bars): labelled each, or at both ends."""
-    k = shares.shape[1]
-    width, top = WIDTH / k, max(float(shares.max()), 1e-9)
+    (wide, high), k = BARS, shares.shape[1]
+    width, top = wide / k, max(float(shares.max()), 1e-9)
     bar = Markup('<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>')
     drawn = [
-        bar.format(
-            kind, (i + place) * width, HEIGHT * (1 - s / top), 0.38 * width, HEIGHT * s / top
-        )
+        bar.format(kind, (i + place) * width, high * (1 - s / top), 0.38 * width, high * s / top)
         for kind, place, row in zip(("data", "samples"), (0.1, 0.52), shares, strict=True)
         for i, s in enumerate(row)
     ]
     at_ends = len(labels) != k
-    places = [0, WIDTH] if at_ends else [(i + 0.5) * width for i in range(k)]
-    longest = max(3, int(width / 7))  # characters
+    places = [0, wide] if at_ends else [(i + 0.5) * width for i in range(k)]
+    longest = max(3, int(width / 9))  # characters
     cut = [
         label if at_ends or len(label) <= longest else f"{label[: longest - 1]}…"
         for label in labels
@@ -78,10 +79,10 @@ def paired_bars(shares: np.ndarray, labels: Sequence[str], about: str) -> Markup
     anchors = ["start", "end"] if at_ends else ["middle"] * k
     text = Markup('<text x="{:.1f}" y="{}" text-anchor="{}"><title>{}</title>{}</text>')
     written = [
-        text.format(x, HEIGHT + 16, anchor, label, short)
+        text.format(x, high + 16, anchor, label, short)
         for x, anchor, label, short in zip(places, anchors, labels, cut, strict=True)
     ]
-    return _labelled(Markup().join([*drawn, *written]), about, HEIGHT + 24)
+    return _labelled(Markup().join([*drawn, *written]), about, high + 24, wide)
 
 
 def heatmap(table: np.ndarray, names: Sequence[str], about: str) -> Markup:

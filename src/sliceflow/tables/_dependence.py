@@ -72,12 +72,13 @@ def strongest(
     """Return the pairs of columns that depend most on each other; each column is in two at most."""
     pairs: list[Pair] = []
     used = [0] * len(columns)
+    n = min(len(data), len(samples), MAX_POINTS)
     i, j = np.triu_indices(len(columns), 1)
     for k in np.argsort(-dependence[i, j], kind="stable"):
         first, second = int(i[k]), int(j[k])
         if len(pairs) < MAX_PAIRS and max(used[first], used[second]) < 2:
             used[first], used[second] = used[first] + 1, used[second] + 1
-            both = [_points(columns, (first, second), rows, data) for rows in (data, samples)]
+            both = [_points(columns, (first, second), rows[:n], data) for rows in (data, samples)]
             pairs.append(Pair((columns[first].name, columns[second].name), *both))
     return pairs
 
@@ -86,7 +87,7 @@ def _points(
     columns: Sequence[Column], pair: tuple[int, int], rows: np.ndarray, data: np.ndarray
 ) -> np.ndarray:
     """Return the rows without gaps as points between 0 and 1."""
-    rows = rows[(rows[:, pair] != GAP).all(axis=1)][:MAX_POINTS]
+    rows = rows[(rows[:, pair] != GAP).all(axis=1)]
     rng = np.random.default_rng(0)
     return np.stack([_axis(columns[i], rows[:, i], data[:, i], rng) for i in pair], axis=1)
 

@@ -1,0 +1,61 @@
+"""Rows of whole tables by our model and by other methods, all with their default settings."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks._table_rivals import LIMIT, drawn_by
+from benchmarks._tables import split
+from benchmarks.ledger import Figure
+from benchmarks.tables import SEEDS, measured
+from sliceflow.tables._compare import compare
+from sliceflow.tables._layouts import read_table
+
+TABLES = ("breast_cancer", "males", "diamonds")
+
+COPIES = "bootstrap"
+"""Rows of the data with a little noise: no rival, but it shows what copying scores."""
+
+RIVALS = ("gaussian_copula", "tvae", "ctgan", "utrees", "forest_diffusion")
+
+
+def run(repeats: int, shrink: int) -> Iterator[Figure]:
+    """Yield the C2ST, the distance to the nearest row and the seconds of each; who is ahead."""
+    names, rivals = (TABLES, (COPIES, *RIVALS)) if shrink == 1 else (TABLES[:1], ())
+    ahead = 0
+    for name in names:
+        ours = np.mean([measured(name, seed, min(shrink, 2)) for seed in SEEDS], axis=0)
+        yield from figures("sliceflow", name, ours)
+        for rival in rivals:
+            if (found := mean_of(rival, name)) is None:
+                about = f"seconds after which it was stopped, {rival}: {name}"
+                yield Figure(f"table.beside.seconds.{rival}.{name}", LIMIT, "s", about)
+                continue
+            yield from figures(rival, name, found)
+            ahead += rival != COPIES and found[0] < ours[0]
+    about = f"tables on which a rival has a lower C2ST, of {len(names)}"
+    yield Figure("table.rivals_ahead", ahead, "", about)
+
+
+def mean_of(method: str, name: str) -> np.ndarray | None:
+    """Return the figures of a rival, mean of all splits; None if it is stopped."""
+    found = []
+    for seed in SEEDS:
+        fitted, held_out = split(name, seed)
+        if (drawn := drawn_by(method, fitted, len(held_out))) is None:
+            return None
+        (_, theirs), (_, others), (_, rows) = map(read_table, (drawn[0], held_out, fitted))
+        found.append((*compare(theirs, others, rows), drawn[1]))
+    mean: np.ndarray = np.mean(found, axis=0)
+    return mean
+
+
+def figures(method: str, name: str, found: np.ndarray) -> Iterator[Figure]:
+    """Yield the figures of a method."""
+    score, distance, seconds = found
+    end = f"{method}, {name}: mean of {len(SEEDS)} splits"
+    yield Figure(f"table.beside.c2st.{method}.{name}", score, "", f"C2ST to held-out rows, {end}")
+    about = f"distance to the nearest row / that of held-out rows, {end}"
+    yield Figure(f"table.beside.nearest.{method}.{name}", distance, "", about)
+    about = f"seconds of a fit and of the samples, {end}"
+    yield Figure(f"table.beside.seconds.{method}.{name}", seconds, "s", about)
