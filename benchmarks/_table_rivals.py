@@ -1,6 +1,7 @@
-"""Other methods for tables, each in a process of its own and with its default settings."""
+"""Other methods for tables, each in a process of its own: one thread, and default settings."""
 
 import json
+import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -12,9 +13,9 @@ from benchmarks._rivals import environment
 
 PACKAGES = (
     *("torch==2.13.0", "sdv==2.0.0", "ForestDiffusion==1.0.6", "miceforest==6.0.5"),
-    *("utrees==0.3.0", "scikit-learn<1.7"),
+    *("utrees==0.3.0", "scikit-learn<1.7", "lightgbm==4.5.0"),
 )
-"""utrees needs what scikit-learn 1.7 no longer has."""
+"""utrees needs what scikit-learn 1.7 no longer has, and miceforest what LightGBM 4.6 has not."""
 
 LIMIT = 3600
 """Seconds after which a method is stopped."""
@@ -56,8 +57,11 @@ def _made(command: list[str], task: dict, table: pd.DataFrame) -> Made | None:
         about.write_text(json.dumps(task))
         # -P: `profile.py` beside the script must not hide Python's own
         line = [python, "-P", script, *command[1:], about, given, made]
+        env = os.environ | {"OMP_NUM_THREADS": "1"}
         try:
-            done = subprocess.run(line, check=True, capture_output=True, cwd=name, timeout=LIMIT)
+            done = subprocess.run(
+                line, check=True, capture_output=True, cwd=name, timeout=LIMIT, env=env
+            )
         except subprocess.TimeoutExpired:
             return None
         rows = pd.read_csv(made, dtype=dict.fromkeys(task["words"], str)).astype(table.dtypes)
