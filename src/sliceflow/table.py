@@ -11,7 +11,7 @@ from sliceflow.core._validation import check_flag, check_integer, check_seed
 from sliceflow.table_model import TableModel
 from sliceflow.tables._chain import Chain
 from sliceflow.tables._compare import told_apart
-from sliceflow.tables._layouts import Layout, read_table, rows_of, some_rows
+from sliceflow.tables._layouts import read_table, rows_of, some_rows
 from sliceflow.tables._questions import Given
 from sliceflow.tables._raw import Raw, Type
 from sliceflow.tables._types import encoded, typed
@@ -103,29 +103,37 @@ class SlicedTable(Parameters):
         layout, raws = read_table(some_rows(table, size, seed))
         if len(table) < MIN_ROWS:
             raise ValueError(f"the table has one row: pass {MIN_ROWS} rows or more")
-        self.given_, self.seed_, self.n_rows_seen_ = tuple(given), seed, len(table)
-        return self._make(layout, typed(raws, self.types, len(table)))
+        self._model: TableModel | None = None
+        self.given_, self.seed_, self._layout = tuple(given), seed, layout
+        self._keep(typed(raws, self.types, len(table)), len(table))
+        _ = self.model_  # made now, and not when it is first used
+        return self
 
     def partial_fit(self, table: Any, y: None = None) -> Self:
-        """Add rows to those of the fits before, and make the maps anew.
+        """Add rows to those of the fits before.
 
         What comes out is a fit of all rows. For that, as many rows as maps are made from, at most
-        ``max_rows``, are kept: a random choice of all rows so far. With ``keep_rows=False`` none
-        is kept, and the model's own samples stand for the rows before: then quality is lost with
-        each part.
+        ``max_rows``, are kept: a random choice of all rows so far. The maps are made anew when they
+        are next used. With ``keep_rows=False`` none is kept, and the model's own samples stand for
+        the rows before: then quality is lost with each part.
         """
-        if not hasattr(self, "model_"):
+        if not hasattr(self, "seed_"):
             return self.fit(table)
         total = self.n_rows_seen_ + len(table)
         size = min(self.max_rows, total)
         n_new = round(size * len(table) / total)
-        layout, raws = read_table(some_rows(table, n_new, total))
-        new = self._alike(raws)
+        new = self._alike(read_table(some_rows(table, n_new, total))[1])
         old = self._rows or self._alike(read_table(self.model_.sample(size, None, total))[1])
         chosen = rows_of(len(old[0].gaps), size - n_new, total)
-        old = [raw[chosen] for raw in old]
-        self.n_rows_seen_ = total
-        return self._make(layout, [a.joined(b) for a, b in zip(old, new, strict=True)])
+        self._keep([a[chosen].joined(b) for a, b in zip(old, new, strict=True)], total)
+        return self
+
+    @property
+    def model_(self) -> TableModel:
+        """What draws rows, without the data."""
+        if self._model is None:
+            self._model = self._made()
+        return self._model
 
     def _alike(self, raws: Sequence[Raw]) -> list[Raw]:
         """Return the columns of the fit, of the same types."""
@@ -133,19 +141,27 @@ class SlicedTable(Parameters):
         if missing := [name for name in self.feature_names_in_ if name not in by_name]:
             raise ValueError(f"the table has no column {missing[0]!r}, which the first fit had")
         found = [by_name[name] for name in self.feature_names_in_]
-        return [raw.as_type(types[raw.name]) if raw.name in types else raw for raw in found]
+        found = [raw.as_type(types[raw.name]) if raw.name in types else raw for raw in found]
+        return [raw.like(dtype) for raw, dtype in zip(found, self._dtypes, strict=True)]
 
-    def _make(self, layout: Layout, rows: list[Raw]) -> Self:
-        """Make the maps of these rows."""
-        columns = tuple(raw.column() for raw in rows)
-        codes, order = encoded(rows, columns), _order(columns, self.given_)
+    def _keep(self, rows: list[Raw], n_seen: int) -> None:
+        """Keep rows, to make maps from."""
+        self._rows: list[Raw] | None = rows
+        self._model = None
+        self._dtypes, self.n_rows_seen_ = [raw.values.dtype for raw in rows], n_seen
+        self.n_features_in_ = len(rows)
+        self.feature_names_in_ = np.array([raw.name for raw in rows], dtype=object)
+
+    def _made(self) -> TableModel:
+        """Return the maps of the rows that are kept."""
+        assert self._rows is not None
+        columns = tuple(raw.column() for raw in self._rows)
+        codes, order = encoded(self._rows, columns), _order(columns, self.given_)
         keep_gaps = check_flag("keep_gaps", self.keep_gaps)
         chain = Chain.fit(codes, columns, order, self.seed_, keep_gaps)
-        self.model_ = TableModel(layout, columns, chain, len(codes))
-        self._rows = rows if check_flag("keep_rows", self.keep_rows) else None
-        self.n_features_in_ = len(rows)
-        self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
-        return self
+        if not check_flag("keep_rows", self.keep_rows):
+            self._rows = None
+        return TableModel(self._layout, columns, chain, len(codes))
 
     def sample(self, n: int, given: Given | None = None, random_state: Any = None) -> Any:
         """Return n new rows; see `TableModel.sample`."""
@@ -165,7 +181,7 @@ class SlicedTable(Parameters):
         self._fitted().save(path, about)
 
     def _fitted(self) -> TableModel:
-        if not hasattr(self, "model_"):
+        if not hasattr(self, "seed_"):
             raise ValueError("this SlicedTable is not fitted: call fit(table) first")
         return self.model_
 

@@ -15,9 +15,8 @@ from sliceflow.tables._frames import Values
 from sliceflow.tables._layouts import Layout
 from sliceflow.tables._questions import Given, Question
 
-MIN_DRAWN, MAX_DRAWN = 20_000, 50_000
-"""A model draws as many rows of itself to answer a question as it was made from, but at least and
-at most these numbers."""
+MIN_DRAWN, MAX_DRAWN = 10_000, 50_000
+"""A model draws ten times the rows that it was made from to answer a question, within these."""
 
 MAX_ROUNDS = 100
 """How often rows are drawn until enough are within given ranges."""
@@ -130,7 +129,7 @@ class TableModel:
             return self.chain
         if (exact, allowed) not in self._chains:
             rest = (i for i in order if i not in (*exact, *allowed))
-            rows = min(max(self.n_rows, MIN_DRAWN), MAX_DRAWN)
+            rows = min(max(10 * self.n_rows, MIN_DRAWN), MAX_DRAWN)
             drawn = self.chain.draw(np.full((rows, len(self.columns)), float(GAP)), 0)
             self._chains[exact, allowed] = Chain.fit(
                 drawn, self.columns, (*exact, *allowed, *rest), 0, keep_gaps=True

@@ -6,7 +6,9 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from mixed_table import mixed
 
 import sliceflow
 from sliceflow.cli import main
@@ -128,3 +130,44 @@ def test_errors_name_the_fix(command, message, capsys):
     with pytest.raises(SystemExit):
         main(command.split())
     assert message in capsys.readouterr().err
+
+
+def test_rows_that_come_later(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, start in [("old", 0), ("new", 50)]:
+        rows = [f"{start + i % 40},{'ab'[i % 2]}" for i in range(200)]
+        Path(f"{name}.csv").write_text("\n".join(["u,v", *rows]))
+    main(["fit", "old.csv", "--random-state", "0"])
+    assert max(map(int, columns("runs/old/samples.csv")["u"])) < 50
+    main(["fit", "old.csv", "--update", "new.csv"])
+    updated = columns("runs/old/samples.csv")
+    assert 0.4 < np.mean([int(u) >= 50 for u in updated["u"]]) < 0.6
+    main(["fit", "old.csv", "--update", "new.csv", "--random-state", "0", "--out", "runs/both"])
+    assert columns("runs/both/samples.csv") == updated
+    with pytest.raises(SystemExit):
+        main(["fit", "new.csv", "--update", "old.csv", "--out", "runs/old"])
+    assert "has data old.csv, not new.csv" in capsys.readouterr().err
+
+
+def test_parquet_in_and_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = mixed(n=600)
+    table.to_parquet("a.parquet", row_group_size=100)
+    main(["fit", "a.parquet", "--columns", "city,age,since,size", "--random-state", "0"])
+    drawn = pd.read_parquet("runs/a/samples.parquet")
+    assert drawn.dtypes["age"] == table.dtypes["age"]
+    assert set(drawn["city"]) == set(table["city"].dropna())
+    main(["sample", "runs/a", "--given", "city=Oslo", "--out", "b.parquet"])
+    assert set(pd.read_parquet("b.parquet")["city"]) == {"Oslo"}
+    main(["impute", "a.parquet", "--out", "c.parquet"])
+    assert not pd.read_parquet("c.parquet").isna().any().any()
+    main(["evaluate", "b.parquet", "--data", "a.parquet", "--out", "page.html"])
+    assert "Each column" in Path("page.html").read_text()
+
+
+@pytest.mark.usefixtures("here")
+def test_types_that_are_given():
+    command = "fit people.csv --columns zip,age --types zip=numbers,age=words --out runs/typed"
+    main([*command.split(), "--random-state", "0"])
+    kinds = sliceflow.load("runs/typed/model.zip").columns
+    assert [column.is_ordered for column in kinds] == [True, False]

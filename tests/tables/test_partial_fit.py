@@ -59,3 +59,22 @@ def test_a_part_without_a_column_is_refused():
     model = SlicedTable(random_state=0).fit(PARTS[0])
     with pytest.raises(ValueError, match="no column 'y', which the first fit had"):
         model.partial_fit(PARTS[1].drop(columns="y"))
+
+
+def test_maps_are_made_when_they_are_used():
+    model = SlicedTable(random_state=0).fit(PARTS[0])
+    before = model.model_
+    for part in PARTS[1:3]:
+        model.partial_fit(part)
+    assert model._model is None
+    assert model.model_.n_rows == 1200
+    assert before.n_rows == 400
+
+
+def test_whole_numbers_stay_whole_where_later_rows_have_gaps():
+    first = pd.DataFrame({"a": np.arange(40) % 7})
+    later = pd.DataFrame({"a": [1.0, np.nan] * 20})
+    model = SlicedTable(random_state=0).fit(first).partial_fit(later)
+    assert model.sample(20)["a"].dtype == np.int64
+    with pytest.raises(ValueError, match="a has decimals, and was whole numbers"):
+        model.partial_fit(later / 2)

@@ -48,8 +48,9 @@ def of_a_table(options: Evaluate) -> dict[str, float]:
     run = Run(options.samples)
     if options.data is None and not run.config.exists():
         raise ValueError(f"{options.samples} is no run with known data: pass --data x.csv")
-    data = Path(options.data or fit_options(run).data)
-    return evaluate_table(options, model.sample(options.n, random_state=1), data)
+    fit = fit_options(run) if run.config.exists() else Fit("")
+    data = Path(options.data or fit.data)
+    return evaluate_table(options, model.sample(options.n, random_state=1), data, fit.types)
 
 
 def is_model(path: Path) -> bool:

@@ -96,6 +96,8 @@ def checked(run: Run, options: Fit) -> Fit:
         if options.resume:
             raise ValueError(f"{run.folder} has no run to resume: leave out --resume")
         return options
+    if options.update is not None:
+        return resumed(run, options, but="update")
     if run.model.exists():
         raise ValueError(f"the run in {run.folder} is complete: pass another --out, or delete it")
     if not options.resume:
@@ -103,15 +105,15 @@ def checked(run: Run, options: Fit) -> Fit:
     return resumed(run, options)
 
 
-def resumed(run: Run, options: Fit) -> Fit:
-    """Return the options with the saved seed and effort; all others have to be the saved ones."""
+def resumed(run: Run, options: Fit, but: str = "") -> Fit:
+    """Return the options with the saved seed and effort; all others but one must be as saved."""
     saved = settings_of(fit_options(run))
     if options.random_state is None:
         options = replace(options, random_state=saved["random_state"])
     if options.minutes is not None:
         options = replace(options, effort=saved["effort"], minutes=None)
     for name, value in settings_of(options).items():
-        if saved[name] != value:
+        if name != but and saved[name] != value:
             raise ValueError(
                 f"the run in {run.folder} has {name} {saved[name]}, not {value}: to continue it, "
                 f"use {run.resume()}"

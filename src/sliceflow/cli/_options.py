@@ -32,6 +32,7 @@ class Fit:
       sliceflow fit cifar10 --observed left         given the left half, fill in the right
       sliceflow fit flowers.csv --y species
       sliceflow fit people.csv                      a table of words, dates and gaps
+      sliceflow fit people.csv --update more.csv    and rows that came later
       sliceflow fit many.parquet --stream           more than fits in memory
       sliceflow fit mnist --dry-run                 the schedule, how long, and how much memory
 
@@ -54,6 +55,9 @@ class Fit:
     types
         What columns of a table fitted without --y are, where what is found is not right: words,
         numbers, id (left out), or words in their order, as in zip=words,size=S<M<L.
+    update
+        Files with more rows of a table fitted without --y, separated by commas: the model becomes
+        that of all rows. If the run is complete, it is replaced.
     schedule
         Preset for the number of steps: more steps come nearer to the data.
     effort
@@ -104,6 +108,7 @@ class Fit:
     observed: str | None = None
     columns: str | None = None
     types: str | None = None
+    update: str | None = None
     schedule: Literal["quick", "standard", "best"] = "standard"
     effort: float = 1.0
     minutes: float | None = None

@@ -4,7 +4,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 
 from sliceflow.cli._options import Evaluate, Fit, Sample
@@ -24,7 +23,7 @@ from sliceflow.tables._raw import Raw
 N_SAMPLES = 1000
 """Number of rows that a finished run shows."""
 
-OF_TABLES = ("data", "out", "columns", "types", "random_state", "resume")
+OF_TABLES = ("data", "out", "columns", "types", "update", "random_state", "resume")
 """Options of a fit that are about tables, too."""
 
 
@@ -45,18 +44,21 @@ def check_options(options: Fit) -> None:
 
 
 def fit_table(run: Run, options: Fit, settings: dict[str, Any]) -> None:
-    """Fit a model to a table, and save it and samples in the folder of the run."""
+    """Fit a model to a table, and save it, samples and a report in the folder of the run."""
     table = read_columns(Path(options.data), options.columns)
-    types = types_of(options.types)
-    model = SlicedTable(types=types, random_state=options.random_state).fit(table).model_
-    write_text(run.config, yaml.safe_dump(settings, sort_keys=False))
+    model = SlicedTable(types=types_of(options.types), random_state=options.random_state)
+    model.fit(table)
+    for path in names_of("--update", options.update):
+        model.partial_fit(read_columns(Path(path), options.columns))
     samples = model.sample(N_SAMPLES, random_state=0)
+    write_text(run.config, yaml.safe_dump(settings, sort_keys=False))
     save_table(samples_of(run, options.data), samples)
     if len(table) >= MIN_ROWS:
-        found = comparison(samples, table, N_SAMPLES)
+        found = comparison(samples, table, N_SAMPLES, options.types)
         write_table_report(run.report, str(options.data), found, run.repeat())
     model.save(run.model, about=options.data)
-    print_safely(f"saved the model and {plural(N_SAMPLES, 'sample')} in {run.folder}")
+    where = f": open {run.report}" if run.report.exists() else ""
+    print_safely(f"saved the model and {plural(N_SAMPLES, 'sample')} in {run.folder}{where}")
 
 
 def samples_of(run: Run, data: str | Path) -> Path:
@@ -121,26 +123,28 @@ def _value(model: TableModel, name: str, text: str) -> Any:
     return model.read_value(name, text)
 
 
-def evaluate_table(options: Evaluate, samples: Any, data: Path) -> dict[str, float]:
+def evaluate_table(
+    options: Evaluate, samples: Any, data: Path, types: str | None = None
+) -> dict[str, float]:
     """Compare rows with those of a file; also draw pictures, if asked."""
-    found = comparison(samples, load_table(data), options.n)
+    found = comparison(samples, load_table(data), options.n, types)
     if options.out is not None:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         write_table_report(options.out, f"{options.samples} and {data}", found)
     return found.figures()
 
 
-def comparison(samples: Any, data: Any, n: int) -> Comparison:
+def comparison(samples: Any, data: Any, n: int, types: str | None) -> Comparison:
     """Compare n rows of two tables, by the columns that both have."""
-    ours, theirs = _some(samples, n), _some(data, n)
+    ours, theirs = (_some(table, n, types_of(types)) for table in (samples, data))
     names = [name for name in theirs if name in ours]
     if not names:
         raise ValueError("the samples and the data share no column: rename one")
     return Comparison.of([ours[name] for name in names], [theirs[name] for name in names])
 
 
-def _some(table: Any, n: int) -> dict[str, Raw]:
-    """Return the columns of n rows of a table, by name; rows may be in any order."""
+def _some(table: Any, n: int, types: dict[str, Any]) -> dict[str, Raw]:
+    """Return the columns of n rows of a table, by name, of the given types."""
     _, raws = read_table(some_rows(table, n, 0))
-    shuffled = np.random.default_rng(0).permutation(len(raws[0].gaps))
-    return {raw.name: raw[shuffled] for raw in raws}
+    kept = (raw for raw in raws if types.get(raw.name) != "id" and not raw.gaps.all())
+    return {raw.name: raw.as_type(types[raw.name]) if raw.name in types else raw for raw in kept}

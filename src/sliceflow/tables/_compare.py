@@ -78,7 +78,6 @@ class Comparison:
         columns, coded = _coded(samples, data)
         ours, theirs = (np.random.default_rng(0).permutation(rows) for rows in coded)
         both = np.stack([dependence(columns, rows) for rows in (theirs, ours)])
-        half = len(theirs) // 2
         return cls(
             len(ours),
             len(theirs),
@@ -87,7 +86,7 @@ class Comparison:
             both,
             strongest(columns, both[0], theirs, ours),
             _scores(columns, both[0], ours, theirs),
-            _nearest(columns, ours, theirs[half:], theirs[:half]),
+            float(_median(columns, ours, theirs) / _median(columns, theirs, theirs, 2)),
         )
 
     def figures(self) -> dict[str, float]:
@@ -117,7 +116,8 @@ def compare(samples: Sequence[Raw], held_out: Sequence[Raw], data: Sequence[Raw]
     The latter is relative to the held-out rows.
     """
     columns, (ours, others, rows) = _coded(samples, held_out, data)
-    return np.array([c2st(ours, others), _nearest(columns, ours, others, rows)])
+    distances = [_median(columns, points, rows) for points in (ours, others)]
+    return np.array([c2st(ours, others), distances[0] / distances[1]])
 
 
 def _coded(*tables: Sequence[Raw]) -> tuple[list[Column], list[np.ndarray]]:
@@ -168,17 +168,15 @@ def _score(column: Column, i: int, fitted: np.ndarray, others: np.ndarray) -> fl
     return float(trees.fit(X, y).score(Z, t)) if np.ptp(t) else 1.0
 
 
-def _nearest(
-    columns: Sequence[Column], samples: np.ndarray, others: np.ndarray, data: np.ndarray
-) -> float:
-    """Return the median distance of samples to data, divided by that of other rows."""
+def _median(
+    columns: Sequence[Column], rows: np.ndarray, data: np.ndarray, k: int = 1
+) -> np.ndarray:
+    """Return the median distance of rows to their k-th nearest row of data; not quite 0."""
     from sklearn.neighbors import NearestNeighbors
 
-    search = NearestNeighbors(n_neighbors=1).fit(_points(columns, data))
-    ours, theirs = (
-        search.kneighbors(_points(columns, rows[:MAX_NEIGHBOURS]))[0] for rows in (samples, others)
-    )
-    return float(np.median(ours) / max(np.median(theirs), 1e-300))
+    search = NearestNeighbors(n_neighbors=k).fit(_points(columns, data))
+    distances, _ = search.kneighbors(_points(columns, rows[:MAX_NEIGHBOURS]))
+    return np.median(distances[:, -1]).clip(min=1e-300)
 
 
 def _points(columns: Sequence[Column], codes: np.ndarray) -> np.ndarray:

@@ -26,8 +26,8 @@ from sliceflow.tables._ordering import places_of_words
 MIN_LEAF = 15
 """Minimum number of rows in a leaf of values: with fewer, rows of the data would be copied."""
 
-SMOOTH_LEAF = 2.0
-"""A leaf of residuals of n rows has at least this many times √n of them."""
+SMOOTH_LEAF, WORD_LEAF = 2.0, 0.3
+"""A leaf of residuals, or of words, of n rows has at least this many times √n of them."""
 
 BELOW_ALL = -10.0
 """How trees see a gap: below all scores."""
@@ -158,7 +158,7 @@ class Link:
             seen if before else seen[:, :0],
             values,
             made.is_ordered,
-            math.ceil(SMOOTH_LEAF * math.sqrt(len(values))) if is_smooth else MIN_LEAF,
+            _min_leaf(len(values), is_smooth, made.is_ordered),
             child_seed(seed, column) % TREE_SEEDS,
         )
         return cls(column, sight, line, is_smooth, forest)
@@ -169,6 +169,13 @@ class Link:
         seen = np.concatenate([self.sight.for_trees(codes), predicted], axis=1)
         drawn = self.forest.draw(seen, u, self.is_smooth)
         return column.code(predicted[:, 0] + drawn) if self.is_smooth else drawn
+
+
+def _min_leaf(n: int, is_smooth: bool, is_ordered: bool) -> int:
+    """Return the minimum number of n rows in a leaf."""
+    if is_smooth:
+        return math.ceil(SMOOTH_LEAF * math.sqrt(n))
+    return MIN_LEAF if is_ordered else max(MIN_LEAF, math.ceil(WORD_LEAF * math.sqrt(n)))
 
 
 def _one_hot(words: np.ndarray) -> np.ndarray:

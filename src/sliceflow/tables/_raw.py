@@ -92,7 +92,9 @@ class Raw:
         if self.values.dtype.kind in "if":
             return self
         try:
-            return type(self).of(self.name, self.present.astype(float), self.gaps)
+            numbers = self.present.astype(float)
+            is_whole = (np.abs(numbers) < 2**53).all() and (numbers == np.rint(numbers)).all()
+            return type(self).of(self.name, numbers.astype(int) if is_whole else numbers, self.gaps)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{self.name} is not numbers ({error}): leave out its type") from error
 
@@ -108,6 +110,18 @@ class Raw:
 
     def __getitem__(self, rows: np.ndarray) -> Self:
         return replace(self, values=self.values[rows], gaps=self.gaps[rows])
+
+    def like(self, dtype: np.dtype) -> Self:
+        """Return whole numbers if rows before were, also where a gap has made them floats."""
+        if dtype.kind != "i" or self.values.dtype.kind != "f":
+            return self
+        whole = np.where(self.gaps, 0, self.values)
+        if (whole != np.rint(whole)).any():
+            raise ValueError(
+                f"{self.name} has decimals, and was whole numbers in rows before: fit to all rows, "
+                "as floats"
+            )
+        return replace(self, values=whole.astype(np.int64))
 
     def joined(self, other: Self) -> Self:
         """Return the rows of this column, and below them those of another one."""
