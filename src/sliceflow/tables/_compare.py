@@ -86,7 +86,7 @@ class Comparison:
             both,
             strongest(columns, both[0], theirs, ours),
             _scores(columns, both[0], ours, theirs),
-            float(_median(columns, ours, theirs) / _median(columns, theirs, theirs, 2)),
+            _median(columns, ours, theirs) / _median(columns, theirs, theirs, 2),
         )
 
     def figures(self) -> dict[str, float]:
@@ -168,15 +168,13 @@ def _score(column: Column, i: int, fitted: np.ndarray, others: np.ndarray) -> fl
     return float(trees.fit(X, y).score(Z, t)) if np.ptp(t) else 1.0
 
 
-def _median(
-    columns: Sequence[Column], rows: np.ndarray, data: np.ndarray, k: int = 1
-) -> np.ndarray:
+def _median(columns: Sequence[Column], rows: np.ndarray, data: np.ndarray, k: int = 1) -> float:
     """Return the median distance of rows to their k-th nearest row of data; not quite 0."""
     from sklearn.neighbors import NearestNeighbors
 
     search = NearestNeighbors(n_neighbors=k).fit(_points(columns, data))
     distances, _ = search.kneighbors(_points(columns, rows[:MAX_NEIGHBOURS]))
-    return np.median(distances[:, -1]).clip(min=1e-300)
+    return max(float(np.median(distances[:, -1])), 1e-300)
 
 
 def _points(columns: Sequence[Column], codes: np.ndarray) -> np.ndarray:
