@@ -60,6 +60,7 @@ def columns(path):
 @pytest.mark.usefixtures("here")
 def test_samples_are_written_as_the_data():
     drawn, data = columns("runs/people/samples.csv"), columns("people.csv")
+    assert Path("runs/people/samples.csv").read_text().startswith("city;joined;age;")
     assert list(drawn) == ["city", "joined", "age", "height", "zip", "country"]
     assert set(drawn["city"]) == set(CITIES)
     assert set(drawn["zip"]) == set(data["zip"])

@@ -16,4 +16,4 @@ def run(options: Impute) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     for number, table in enumerate(tables, start=1):
         save_table(out if n == 1 else out.with_stem(f"{out.stem}-{number}"), table)
-    print_safely(f"saved {plural(n, 'completed table')} in {out.parent}")
+    print_safely(f"saved {plural(n, 'completed table')} in {out if n == 1 else out.parent}")

@@ -54,12 +54,15 @@ class StoredTable(ABC):
 class Table(StoredTable):
     """Columns by name, (n,) each, as the text of a file, and the line number of each row.
 
+    Values in a line of the file are separated by the separator.
+
     A column is parsed when it is used: unused columns may hold anything.
     """
 
     path: Path
     columns: dict[str, np.ndarray]
     lines: np.ndarray
+    separator: str = ","
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -191,14 +194,15 @@ def load_csv(path: Path) -> Table:
     """Read a CSV file with a header line, in UTF-8, UTF-16 or the encoding of Windows."""
     try:
         with path.open(newline="", encoding=_encoding(check_file(path))) as file:
-            lines = csv.reader(file, delimiter=_separator(path, file), strict=True)
+            separator = _separator(path, file)
+            lines = csv.reader(file, delimiter=separator, strict=True)
             names = _names(path, lines)
             columns, numbers = _packed(_rows(path, lines, len(names)))
     except (UnicodeDecodeError, csv.Error) as error:
         raise FileError(f"{path} is not a CSV file ({error}): save it as one") from error
     if not columns:
         raise ValueError(f"{path} has no rows: write a header line, and a line for each row")
-    return Table(path, dict(zip(names, columns, strict=True)), numbers)
+    return Table(path, dict(zip(names, columns, strict=True)), numbers, separator)
 
 
 def _encoding(path: Path) -> str:
@@ -267,11 +271,13 @@ def _packed(rows: Iterator[tuple[int, list[str]]]) -> tuple[list[np.ndarray], np
     return columns, np.concatenate(lines)
 
 
-def save_csv(path: Path, names: Sequence[str], columns: Sequence[np.ndarray]) -> None:
+def save_csv(
+    path: Path, names: Sequence[str], columns: Sequence[np.ndarray], separator: str = ","
+) -> None:
     """Save columns, (n,) each, with a header line."""
     with replacing(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        writer = csv.writer(text)
+        writer = csv.writer(text, delimiter=separator)
         writer.writerow(names)
         writer.writerows(zip(*columns, strict=True))
         text.detach()  # flushes, and leaves the file open

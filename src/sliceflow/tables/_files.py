@@ -34,7 +34,7 @@ def save_table(path: Path, table: Any) -> None:
     if is_parquet(path):
         _save_parquet(path, table)
     elif isinstance(table, Table):
-        save_csv(path, list(table.columns), list(table.columns.values()))
+        save_csv(path, table.names, list(table.columns.values()), table.separator)
     elif isinstance(table, np.ndarray):
         save_csv(path, [f"x{i}" for i in range(table.shape[1])], list(table.T))
     else:

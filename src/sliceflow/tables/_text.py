@@ -37,9 +37,10 @@ Format = list[Any]
 
 @dataclass(frozen=True)
 class TextLayout:
-    """How the columns of a file are written, by name and in order."""
+    """How the columns of a file are written, by name and in order, and what separates them."""
 
     formats: Mapping[str, Format]
+    separator: str = ","
 
     @classmethod
     def read(cls, table: Table) -> tuple[Self, list[Raw]]:
@@ -53,7 +54,7 @@ class TextLayout:
             if formats[name] == ["word"]:
                 _warn_of_words(name, present)
             raws.append(Raw.of(name, values, gaps))
-        return cls(formats), raws
+        return cls(formats, table.separator), raws
 
     def restore(self, columns: Mapping[str, Values]) -> Table:
         """Return columns as the table of a file; gaps are empty."""
@@ -62,7 +63,8 @@ class TextLayout:
             for name, how in self.formats.items()
             if name in columns
         }
-        return Table(Path("samples"), texts, np.arange(len(next(iter(texts.values())))))
+        lines = np.arange(len(next(iter(texts.values()))))
+        return Table(Path("samples"), texts, lines, self.separator)
 
     def read_value(self, name: str, text: str) -> Any:
         """Return a value of a column, written as in the file."""
