@@ -20,22 +20,25 @@ SWEEPS = 5
 """Number of times that all maps are made, each time from rows filled by the maps before."""
 
 REDRAWN = 3
-"""Number of times that gaps are drawn for each completed table."""
+"""Number of times that gaps are drawn again for each completed table."""
 
 
 @dataclass(frozen=True, eq=False)
 class Imputation:
-    """The maps of columns with gaps, each given all others.
+    """The maps of columns with gaps.
 
     Parameters
     ----------
     columns
         The columns of the table.
+    starts
+        The maps that fill gaps first, each given the complete columns and those filled before it.
     links
-        The maps, in the order in which gaps are filled.
+        The maps that draw gaps again, each given all other columns, in the same order.
     """
 
     columns: Sequence[Column]
+    starts: tuple[Link, ...]
     links: tuple[Link, ...]
 
     @classmethod
@@ -43,37 +46,32 @@ class Imputation:
         cls, codes: np.ndarray, columns: Sequence[Column], with_gaps: Sequence[int], seed: int
     ) -> Self:
         """Make the maps of the columns with gaps, from rows of codes, (n, d)."""
-        gaps, links = codes == GAP, {}
+        gaps, filled = codes == GAP, codes.copy()
         counts = gaps.sum(axis=0)
         order = sorted(with_gaps, key=lambda i: int(counts[i]))
-        filled = _filled_at_random(codes, columns, seed)
-        for sweep in range(SWEEPS):
-            for i in order:
-                others = tuple(j for j in range(len(columns)) if j != i)
-                sweep_seed = child_seed(seed, sweep)
-                links[i] = Link.fit(filled[~gaps[:, i]], columns, i, others, sweep_seed)
-                _redraw(filled, gaps, links[i], columns[i], sweep_seed)
-        return cls(columns, tuple(links.values()))
+        known = [i for i in range(len(columns)) if i not in order]
+
+        def link(i: int, others: Sequence[int], sweep: int) -> Link:
+            made = Link.fit(filled[~gaps[:, i]], columns, i, tuple(others), child_seed(seed, sweep))
+            _redraw(filled, gaps, made, columns[i], child_seed(seed, sweep))
+            return made
+
+        starts = tuple(link(i, [*known, *order[:k]], 0) for k, i in enumerate(order))
+        for sweep in range(1, SWEEPS):
+            links = tuple(link(i, _without(len(columns), i), sweep) for i in order)
+        return cls(columns, starts, links)
 
     def draw(self, codes: np.ndarray, seed: int) -> np.ndarray:
         """Return rows of codes, (n, d), with their gaps filled."""
-        gaps, codes = codes == GAP, _filled_at_random(codes, self.columns, seed)
-        for number in range(REDRAWN):
-            for link in self.links:
-                _redraw(codes, gaps, link, self.columns[link.column], child_seed(seed, number))
-        return codes
+        gaps, filled = codes == GAP, codes.copy()
+        for number, links in enumerate([self.starts, *[self.links] * REDRAWN]):
+            for link in links:
+                _redraw(filled, gaps, link, self.columns[link.column], child_seed(seed, number))
+        return filled
 
 
-def _filled_at_random(codes: np.ndarray, columns: Sequence[Column], seed: int) -> np.ndarray:
-    """Return codes, (n, d), with gaps filled by values of their column, as often as these occur."""
-    filled = codes.copy()
-    for i, column in enumerate(columns):
-        gaps = codes[:, i] == GAP
-        u = Key(seed, Draw.TABLE, stage=1, step=i).rng().uniform(gaps.sum())
-        filled[gaps, i] = np.searchsorted(
-            np.cumsum(column.counts), u * column.counts.sum(), "right"
-        )
-    return filled
+def _without(d: int, i: int) -> list[int]:
+    return [j for j in range(d) if j != i]
 
 
 def _redraw(codes: np.ndarray, gaps: np.ndarray, link: Link, column: Column, seed: int) -> None:
