@@ -12,6 +12,7 @@ from torch import Tensor
 
 from sliceflow.core._reading import FileError
 from sliceflow.core._validation import check_flag, check_integer
+from sliceflow.data._tables import SEPARATORS
 from sliceflow.files._archive import (
     CARD,
     Archive,
@@ -59,7 +60,21 @@ def read_table_model(path: Path) -> Parts:
             raise FileError("its maps are not those of its columns")
         archive.check_all_is_read()
         layout = LAYOUTS[config["layout"][0]](**config["layout"][1])
+        _check_layout(layout, columns)
         return layout, columns, Chain(columns, links), check_integer("n_rows", config["n_rows"], 1)
+
+
+def _check_layout(layout: Layout, columns: tuple[Column, ...]) -> None:
+    """Refuse a layout that cannot hold one row of the columns."""
+    if isinstance(layout, TextLayout) and layout.separator not in tuple(SEPARATORS):
+        raise FileError("its values are separated by what no table is separated by")
+    row = np.zeros(1)
+    try:
+        layout.restore({column.name: column.decode(row) for column in columns})
+    except ImportError:
+        return  # its library is not needed until rows are drawn
+    except Exception as error:  # whatever a data frame's library says of dtypes that are made up
+        raise FileError(f"its layout does not fit its columns ({error})") from error
 
 
 def describe_table(path: Path) -> tuple[Config, str]:
@@ -148,14 +163,16 @@ def _link(archive: Archive, number: int, row: Config, columns: tuple[Column, ...
     """Read the map of a column, if it fits the columns."""
     sizes: Sizes = dict.fromkeys((*NODES, "roots", "leaf_values", "places"), (None,))
     part = archive.tensors(_name("link", number), sizes | {"line": (None, None)})
-    column, before = row["column"], tuple(row["before"])
+    column, *before = (check_integer("column", i, 0) for i in (row["column"], *row["before"]))
     if not {column, *before} <= set(range(len(columns))) or len(row["are_words"]) != len(before):
         raise FileError("its maps name columns that there are not")
     counts = [len(columns[i].values) + 1 for i in before]
     if sum(counts) != len(part["places"]):
         raise FileError("the places of its words do not fit its columns")
     places = tuple(each.numpy() for each in torch.split(part["places"], counts))
-    sight = Sight(before, places, tuple(check_flag("are_words", is_) for is_ in row["are_words"]))
+    sight = Sight(
+        tuple(before), places, tuple(check_flag("are_words", is_) for is_ in row["are_words"])
+    )
     line, is_smooth = part["line"].numpy(), check_flag("is_smooth", row["is_smooth"])
     if line.shape[0] != sight.n_features or not line.shape[1]:
         raise FileError("its lines do not fit its columns")
