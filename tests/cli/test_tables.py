@@ -123,6 +123,11 @@ def test_the_model_is_one_file():
         ("sample runs/people --out a.png", "it has to end in .csv"),
         ("fit people.csv --schedule quick --out x", "--schedule is not for tables without --y"),
         ("fit people.csv --columns city,town --out x", "has no column 'town'"),
+        ("fit people.csv --types age --out x", "write a name and a type, such as zip=words"),
+        ("fit people.csv --types agee=words --out x", "types names a column 'agee'"),
+        ("fit people.csv --columns age --types age=wrods --out x", "cannot be of type 'wrods'"),
+        ("fit people.csv --y age --types age=words --out x", "for tables fitted without --y"),
+        ("fit people.csv --update nowhere.csv --out x", "nowhere.csv"),
         ("inpaint runs/people people.csv", "is a model of a table"),
     ],
 )

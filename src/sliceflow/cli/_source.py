@@ -63,6 +63,8 @@ def _check(fit: Fit) -> None:
     is_table = is_csv(fit.data)
     if is_table and (fit.size or fit.flips):
         raise ValueError("--size and --flips are for images: leave them out for a table")
+    if fit.types or fit.update:
+        raise ValueError("--types and --update are for tables fitted without --y: leave them out")
     if fit.columns and not is_table and not fit.stream:
         raise ValueError("--columns is for tables: leave it out for images")
     if fit.stream and (is_table or fit.flips):

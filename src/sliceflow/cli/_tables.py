@@ -45,11 +45,12 @@ def check_options(options: Fit) -> None:
 
 def fit_table(run: Run, options: Fit, settings: dict[str, Any]) -> None:
     """Fit a model to a table, and save it, samples and a report in the folder of the run."""
-    table = read_columns(Path(options.data), options.columns)
+    files = [options.data, *names_of("--update", options.update)]
+    table, *later = (read_columns(Path(path), options.columns) for path in files)
     model = SlicedTable(types=types_of(options.types), random_state=options.random_state)
     model.fit(table)
-    for path in names_of("--update", options.update):
-        model.partial_fit(read_columns(Path(path), options.columns))
+    for rows in later:
+        model.partial_fit(rows)
     samples = model.sample(N_SAMPLES, random_state=0)
     write_text(run.config, yaml.safe_dump(settings, sort_keys=False))
     save_table(samples_of(run, options.data), samples)
