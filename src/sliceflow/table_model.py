@@ -18,8 +18,8 @@ from sliceflow.tables._questions import Given, Question
 MIN_DRAWN, MAX_DRAWN = 10_000, 50_000
 """A model draws ten times the rows that it was made from to answer a question, within these."""
 
-MAX_ROUNDS = 100
-"""How often rows are drawn until enough are within given ranges."""
+MAX_TRIED, MAX_AT_ONCE = 1_000_000, 200_000
+"""Maximum number of rows drawn until enough are within given ranges: in all, and at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,17 +108,19 @@ class TableModel:
         self, chain: Chain, start: np.ndarray, question: Question, seed: int
     ) -> np.ndarray:
         """Return rows in which those columns are drawn that have several allowed values."""
-        n, found, first = len(start), [], len(question.exact)
+        n, found, tried, first = len(start), [], 0, len(question.exact)
         last = first + len(question.allowed)
-        for number in range(MAX_ROUNDS):
-            drawn = chain.draw(start, child_seed(seed, number), first, last)
+        while tried < max(MAX_TRIED, 100 * n):
+            rows = np.resize(start, (min(max(n, tried), MAX_AT_ONCE), start.shape[1]))
+            drawn = chain.draw(rows, child_seed(seed, tried), first, last)
             found.append(drawn[question.holds(drawn)])
+            tried += len(rows)
             if sum(map(len, found)) >= n:
                 return np.concatenate(found)[:n]
         names = ", ".join(self.columns[i].name for i in question.allowed)
         raise ValueError(
-            f"of {n * MAX_ROUNDS:,} rows drawn, {sum(map(len, found)):,} have values of {names} as "
-            "given: give wider ranges, or ask for fewer rows"
+            f"of {tried:,} rows drawn, {sum(map(len, found)):,} have values of {names} as given: "
+            "give wider ranges, or ask for fewer rows"
         )
 
     def _chain(self, exact: tuple[int, ...], allowed: tuple[int, ...]) -> Chain:
