@@ -4,7 +4,7 @@ from benchmarks.attacks import Case, product
 
 WHOLE = "whole number"
 FIT = "fit table.csv --schedule quick --effort 0.05 "
-PLAIN = "fit numbers.csv --y v --schedule quick "
+PLAIN = "fit table.csv --y kind --schedule quick "
 ROWS = "import csv; rows = list(csv.reader(open('{}')))\n"
 
 OPTIONS = [
@@ -541,22 +541,22 @@ SAMPLES = [
     *product(
         "sample numbers.zip --out some.csv --y {}",
         {
-            "x": "a number for each",
-            "1,2": "a number for each",
+            "x": "number",
+            "1,2": "number",
             "nan": "NaN",
             "inf": "infinity",
-            "''": "a number for each",
+            "''": "number",
             "1e300": "too large|rescale",
         },
     ),
     *product(
         "sample pairs.zip --out some.csv {}",
         {
-            "": "a number for each",
-            "--y 1": "a number for each",
-            "--y 1,2,3": "a number for each",
-            "--y 1,x": "a number for each",
-            "--y ,": "a number for each",
+            "": "number",
+            "--y 1": "number",
+            "--y 1,2,3": "number",
+            "--y 1,x": "number",
+            "--y ,": "number",
         },
     ),
     *product("sample points.zip --y {}", {"1": "is unconditional", "ant": "is unconditional"}),

@@ -527,7 +527,7 @@ WRONG = [
     ("fit five.npz --out x", 1, "pass 1 (grey) or 3 (RGB)"),
     ("fit table.csv --y kind --json --out x", 1, "add --dry-run"),
     ("fit twice.csv", 1, "rename one of"),
-    ("fit latin.csv", 1, "save it as one"),
+    ("fit binary.csv", 1, "save it as one"),
     ("fit broken.csv", 1, "line 3 of broken.csv has 1 values"),
     ("fit empty.csv", 1, "has no rows"),
     ("fit mnist --data-dir nothing", 1, "put it there, or pass another data folder"),
@@ -578,7 +578,7 @@ def wrong(place):
     (place / "broken.csv").write_text("u,v\n1,2\n3\n")
     (place / "empty.csv").write_text("u,v\n")
     (place / "twice.csv").write_text("u,u\n1,2\n")
-    (place / "latin.csv").write_bytes("u,v\n1,é\n".encode("latin-1"))
+    (place / "binary.csv").write_bytes(b"u,v\n1,\x81\n")
     (place / "a-table.csv").write_text("u,v\n1,2\n")
     config = json.dumps({"format": "sliceflow model", "version": 99})
     write(place / "newer.zip", [("config.json", config.encode())])

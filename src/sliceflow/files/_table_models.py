@@ -36,6 +36,9 @@ FORMAT, VERSION = "sliceflow table model", 1
 LIBRARIES = ("sliceflow", "numpy", "scikit-learn")
 """Libraries whose versions are written to a file, for information only."""
 
+WORDS = str | bool | int | float
+"""What words of a column may be."""
+
 LAYOUTS = {kind.__name__: kind for kind in (ArrayLayout, FrameLayout, TextLayout)}
 
 NODES = ("column", "cut", "left", "right", "first", "size")
@@ -114,8 +117,7 @@ def _name(kind: str, number: int) -> str:
 
 def _column_config(column: Column) -> Config:
     words = column.values.tolist() if column.dtype == object else None
-    is_known = all(isinstance(word, str | bool | int | float) for word in words or [])
-    if not is_known:
+    if not all(isinstance(word, WORDS) for word in words or []):
         raise TypeError(f"{column.name} has words that are no text: a file cannot hold them")
     return {
         "name": column.name,
@@ -127,6 +129,8 @@ def _column_config(column: Column) -> Config:
 
 def _column(archive: Archive, number: int, row: Config) -> Column:
     name, words, dtype = str(row["name"]), row["words"], np.dtype(row["dtype"])
+    if not all(isinstance(word, WORDS) for word in words or []):
+        raise FileError(f"its column {name} has words that are no words")
     if dtype.kind not in ("ifmM" if words is None else "O"):
         raise FileError(f"its column {name} is neither words nor numbers")
     sizes: Sizes = dict.fromkeys(("counts", "distinct") if words is None else ("counts",), (None,))
