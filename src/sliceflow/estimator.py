@@ -234,6 +234,8 @@ class SlicedFlow(Parameters):
 
         The regression of a table given numbers is part of this, which may take half a minute.
         """
+        for name in ("n_particles", "batch_size"):  # before the regression, which takes time
+            check_optional_integer(name, getattr(self, name), 2)
         seed = common_seed(self.random_state, distributed)
         stream = x if isinstance(x, Stream) else None
         if stream is not None:
