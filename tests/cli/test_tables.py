@@ -177,3 +177,16 @@ def test_types_that_are_given():
     main([*command.split(), "--random-state", "0"])
     kinds = sliceflow.load("runs/typed/model.zip").columns
     assert [column.is_ordered for column in kinds] == [True, False]
+
+
+def test_a_table_without_a_complete_row(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i % 5}," if i % 2 else f",{i % 3}" for i in range(60)]
+    Path("a.csv").write_text("\n".join(["u,v", *rows]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        main(["fit", "a.csv", "--random-state", "0"])
+    assert set(columns("runs/a/samples.csv")["v"]) == {"0", "1", "2"}
+    told = capsys.readouterr()
+    assert "there is no report: there are too few rows" in told.err
+    assert "report.html" not in told.out

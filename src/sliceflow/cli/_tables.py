@@ -11,11 +11,12 @@ from sliceflow.cli._source import names_of
 from sliceflow.core._atomic import write_text
 from sliceflow.core._memory import check_memory
 from sliceflow.core._terminal import plural, print_safely
+from sliceflow.core._warnings import warn_user
 from sliceflow.runs._run import Run
 from sliceflow.runs._table_report import write_table_report
 from sliceflow.table import SlicedTable
 from sliceflow.table_model import TableModel
-from sliceflow.tables._compare import MIN_ROWS, Comparison
+from sliceflow.tables._compare import Comparison, TooFewRowsError
 from sliceflow.tables._files import is_table, load_table, save_table
 from sliceflow.tables._layouts import read_table, some_rows
 from sliceflow.tables._raw import Raw
@@ -54,12 +55,21 @@ def fit_table(run: Run, options: Fit, settings: dict[str, Any]) -> None:
     samples = model.sample(N_SAMPLES, random_state=0)
     write_text(run.config, yaml.safe_dump(settings, sort_keys=False))
     save_table(samples_of(run, options.data), samples)
-    if len(table) >= MIN_ROWS:
-        found = comparison(samples, table, N_SAMPLES, options.types)
-        write_table_report(run.report, str(options.data), found, run.repeat())
+    has_report = write_report(run, options, samples, table)
     model.save(run.model, about=options.data)
-    where = f": open {run.report}" if run.report.exists() else ""
+    where = f": open {run.report}" if has_report else ""
     print_safely(f"saved the model and {plural(N_SAMPLES, 'sample')} in {run.folder}{where}")
+
+
+def write_report(run: Run, options: Fit, samples: Any, table: Any) -> bool:
+    """Compare samples with the data on a page, and return whether there were enough rows for it."""
+    try:
+        found = comparison(samples, table, N_SAMPLES, options.types)
+    except TooFewRowsError as error:
+        warn_user(f"there is no report: {error}")
+        return False
+    write_table_report(run.report, str(options.data), found, run.repeat())
+    return True
 
 
 def samples_of(run: Run, data: str | Path) -> Path:

@@ -27,6 +27,10 @@ MAX_TARGETS = 5
 """Number of columns that are predicted: those that depend most on others."""
 
 
+class TooFewRowsError(ValueError):
+    """Tables have too few rows without gaps to be compared."""
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """How samples compare with rows of data.
@@ -72,7 +76,7 @@ class Comparison:
             complete = ~np.any([raw.gaps for raw in data], axis=0)
             data = [raw[complete] for raw in data]
         if min(len(samples[0].gaps), len(data[0].gaps)) < MIN_ROWS:
-            raise ValueError(
+            raise TooFewRowsError(
                 f"there are too few rows to compare: pass {MIN_ROWS} complete ones or more"
             )
         columns, coded = _coded(samples, data)
