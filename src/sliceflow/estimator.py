@@ -343,12 +343,6 @@ class SlicedFlow(Parameters):
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)
 
-    def __sklearn_tags__(self) -> Any:
-        """Return what input this estimator accepts. Only scikit-learn calls this."""
-        from sklearn.utils import InputTags, Tags, TargetTags
-
-        return Tags(None, TargetTags(required=False), input_tags=InputTags())
-
     def _flow(self, targets: Sequence[Target], codec: Codec, seed: int, group: Group) -> Flow:
         """Check the parameters and make the flow to these targets."""
         spec = Spec(

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from mixed_table import mixed
+from sklearn.model_selection import GridSearchCV
 
 from sliceflow import SlicedTable
 
@@ -144,3 +145,22 @@ def test_one_row_is_refused():
 def test_numbers_whose_squares_overflow_are_refused(value):
     with pytest.raises(ValueError, match=r"a has (infinite values|values beyond)"):
         SlicedTable().fit(pd.DataFrame({"a": [1.0, 2.0, value]}))
+
+
+def test_scikit_learn_can_search_for_settings():
+    table = TABLE[["city", "age", "member"]].dropna()
+    search = GridSearchCV(SlicedTable(random_state=0), {"max_rows": [20, 300]}, cv=2).fit(table)
+    assert set(search.cv_results_["mean_test_score"].round(1)) <= {0.3, 0.4, 0.5, 0.6}
+    assert search.best_estimator_.sample(3).shape == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "two columns have the same name"),
+        (pd.DataFrame({"a": [[1], [2]]}), "a has lists or other objects in its cells"),
+    ],
+)
+def test_tables_that_are_refused(table, message):
+    with pytest.raises(ValueError, match=message):
+        SlicedTable().fit(table)

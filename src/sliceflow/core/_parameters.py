@@ -1,4 +1,4 @@
-"""Constructor parameters as scikit-learn expects them, without depending on scikit-learn."""
+"""Constructor parameters as scikit-learn expects them, without importing scikit-learn."""
 
 import inspect
 from typing import Any, Self
@@ -24,6 +24,12 @@ class Parameters:
                 raise ValueError(f"Invalid parameter {name!r}: the parameters are {known}")
             setattr(self, name, value)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what input this estimator accepts. Only scikit-learn calls this."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(None, TargetTags(required=False), input_tags=InputTags())
 
     def __repr__(self) -> str:
         defaults = self._defaults()

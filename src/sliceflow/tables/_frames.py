@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 
 from sliceflow.tables._columns import as_objects
 from sliceflow.tables._raw import Raw
@@ -41,7 +42,10 @@ class FrameLayout:
     @classmethod
     def read(cls, frame: Any) -> tuple[Self, list[Raw]]:
         """Return the layout and the columns of a data frame."""
-        frame = nw.from_native(frame, eager_only=True)
+        try:
+            frame = nw.from_native(frame, eager_only=True)
+        except DuplicateError as error:
+            raise ValueError("two columns have the same name: rename one of them") from error
         columns, library = list(frame.iter_columns()), str(frame.implementation)
         dtypes = {column.name: _dtype(column, library) for column in columns}
         return cls(library, dtypes), [_raw(column, dtypes[column.name]) for column in columns]

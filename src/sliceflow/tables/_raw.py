@@ -1,6 +1,6 @@
 """Columns as they come: the values of all rows, and which rows have gaps."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -51,6 +51,8 @@ class Raw:
     ) -> Self:
         """Return a column of the values that are present, of any dtype. NaN are gaps, too."""
         present = as_objects(present.tolist()) if order is not None else _plain(present)
+        if present.dtype == object and not all(isinstance(word, Hashable) for word in present):
+            raise ValueError(f"{name} has lists or other objects in its cells: leave it out")
         values = np.zeros(len(gaps), present.dtype)
         values[~gaps] = present
         if values.dtype.kind == "f":
