@@ -97,6 +97,13 @@ class Column:
                 return float(10.0**-decimals)
         return 0.0
 
+    def number(self, codes: np.ndarray) -> np.ndarray:
+        """Return the values of codes as floats; times are whole numbers."""
+        numbers: np.ndarray = np.interp(
+            codes, np.arange(len(self.values)), self.values.astype(float)
+        )
+        return numbers
+
     def place(self, codes: np.ndarray) -> np.ndarray:
         """Return the places of codes."""
         places: np.ndarray = np.interp(codes, np.arange(len(self.values)), self.places)

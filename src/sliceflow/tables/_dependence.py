@@ -6,15 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sliceflow.tables._columns import GAP, Column
+from sliceflow.tables._histograms import SHOWN
 
 CELLS = 10
 """Number of cells of a column: deciles of numbers, or the most frequent words and the others."""
 
 MAX_PAIRS, MAX_POINTS = 4, 1000
 """The number of pairs that are shown, and of points of each."""
-
-SHOWN = (0.005, 0.995)
-"""The quantiles between which points are shown."""
 
 JITTER = 0.35
 """Half the width of the strip in which points with the same value are spread."""
@@ -98,10 +96,8 @@ def _axis(
     """Return where codes are along an axis: numbers in proportion, few values in strips."""
     k = len(column.values)
     if column.is_ordered and k > CELLS:
-        values = column.values.astype(float)
-        numbers, all_numbers = (np.interp(c, np.arange(k), values) for c in (codes, data))
-        low, high = np.quantile(all_numbers, SHOWN)
-        along: np.ndarray = ((numbers - low) / max(high - low, 1e-300)).clip(0, 1)
+        low, high = np.quantile(column.number(data), SHOWN)
+        along: np.ndarray = ((column.number(codes) - low) / max(high - low, 1e-300)).clip(0, 1)
         return along
     strip: np.ndarray = codes + 0.5 + rng.uniform(-JITTER, JITTER, len(codes))
     return strip / k

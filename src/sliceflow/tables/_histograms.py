@@ -68,11 +68,10 @@ def _of_values(column: Column, both: tuple[np.ndarray, ...]) -> tuple[list[str],
 
 def _of_bins(column: Column, both: tuple[np.ndarray, ...]) -> tuple[list[str], list[np.ndarray]]:
     """Return labels of both ends, and the bar of each row that has a value."""
-    values = column.values.astype(float)
-    numbers = [np.interp(c[c != GAP], np.arange(len(values)), values) for c in both]
+    numbers = [column.number(codes[codes != GAP]) for codes in both]
     ends = np.quantile(numbers[0], SHOWN)
     edges = np.linspace(ends[0], ends[1], BINS + 1)[1:-1]
-    nearest = np.abs(values[:, None] - ends).argmin(axis=0)
+    nearest = np.abs(column.values.astype(float)[:, None] - ends).argmin(axis=0)
     labels = [str(value) for value in column.decode(nearest.astype(float))[0]]
     return labels, [np.searchsorted(edges, number) for number in numbers]
 
