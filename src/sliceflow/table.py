@@ -11,16 +11,13 @@ from sliceflow.core._validation import check_flag, check_integer, check_seed
 from sliceflow.table_model import TableModel
 from sliceflow.tables._chain import Chain
 from sliceflow.tables._compare import told_apart
-from sliceflow.tables._layouts import read_table, rows_of, some_rows
+from sliceflow.tables._layouts import MAX_ROWS, read_table, rows_of, some_rows
 from sliceflow.tables._questions import Given
 from sliceflow.tables._raw import Raw, Type
 from sliceflow.tables._types import encoded, typed
 
 MIN_ROWS = 2
 """Minimum number of rows to fit."""
-
-MAX_ROWS = 50_000
-"""Default maximum number of rows from which maps are made."""
 
 
 class SlicedTable(Parameters):

@@ -10,12 +10,9 @@ from sliceflow.core._validation import check_integer, check_seed
 from sliceflow.tables._columns import GAP, Column
 from sliceflow.tables._frames import Values
 from sliceflow.tables._imputation import Imputation
-from sliceflow.tables._layouts import read_table, rows_of
+from sliceflow.tables._layouts import MAX_ROWS, read_table, rows_of
 from sliceflow.tables._raw import Raw, Type
 from sliceflow.tables._types import encoded, typed
-
-MAX_ROWS = 50_000
-"""Maximum number of rows from which maps are made."""
 
 
 class SlicedImputer(Parameters):

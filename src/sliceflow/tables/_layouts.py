@@ -12,6 +12,9 @@ from sliceflow.tables._frames import ArrayLayout, FrameLayout, Values
 from sliceflow.tables._raw import Raw
 from sliceflow.tables._text import TextLayout
 
+MAX_ROWS = 50_000
+"""Maximum number of rows from which maps are made, unless another is asked for."""
+
 
 class Layout(Protocol):
     """The kind of table that rows come in."""
