@@ -13,11 +13,12 @@ NumPy's logarithm differs between versions and between CPUs.
 """
 
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 NORMAL_CHUNK = 2**14
 """Number of normal numbers made at a time: few enough to stay in the cache."""
@@ -93,11 +94,13 @@ class Random:
             part[:] = normal_quantile(self._words(len(part)))
         return x
 
-    def particles(self, like: Tensor) -> Tensor:
+    def particles(self, like: "Tensor") -> "Tensor":
         """Draw particles from N(0, I), with the shape (d, M), dtype and device of ``like``.
 
         Drawn particle by particle, so the first particles are the same whatever M is.
         """
+        import torch  # here, because models can be sampled without it
+
         return torch.from_numpy(self.normal(like.T.shape)).T.to(like)
 
 

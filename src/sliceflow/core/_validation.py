@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import torch
 
 MAX_MAGNITUDE = 1e18
 """Largest allowed value: sums of squares of such numbers are finite in float32."""
@@ -57,7 +56,7 @@ def check_seed(random_state: Any) -> int:
         return int(random_state.randint(2**31))
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
-    if isinstance(random_state, torch.Generator):
+    if hasattr(random_state, "initial_seed"):
         raise TypeError("random_state is a torch.Generator: pass its .initial_seed()")
     return check_integer("random_state", random_state, 0, MAX_SEED)
 

@@ -15,9 +15,8 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-import safetensors.torch
-import torch
-from torch import Tensor
+import numpy as np
+import safetensors.numpy
 
 from sliceflow.core._atomic import replacing
 from sliceflow.core._reading import FileError, VersionError, check_file
@@ -28,32 +27,32 @@ CARD, PICTURE = "README.md", "samples.png"
 CHECKSUM_LABEL, CHECKSUM_DIGITS = b"sha256:", 64
 READ_BYTES = 2**20
 
-TENSORS = {
-    **dict.fromkeys(("shift", "scale", "axes", "edges", "ends"), (torch.float64,)),
-    **dict.fromkeys(("means", "factors", "low", "high"), (torch.float32,)),
+ARRAYS = {
+    **dict.fromkeys(("shift", "scale", "axes", "edges", "ends"), ("float64",)),
+    **dict.fromkeys(("means", "factors", "low", "high"), ("float32",)),
     **dict.fromkeys(
-        ("values", "scores", "y_values", "y_scores", "u_values", "u_scores"), (torch.float64,)
+        ("values", "scores", "y_values", "y_scores", "u_values", "u_scores"), ("float64",)
     ),
-    **dict.fromkeys(("centres", "metrics", "coefficients", "limits", "slack"), (torch.float64,)),
-    **dict.fromkeys(("mask", "kept", "u_kept"), (torch.bool,)),
-    **dict.fromkeys(("modes", "tree_counts", "tree_columns"), (torch.int64,)),
-    **dict.fromkeys(("tree_cuts", "tree_values"), (torch.float64,)),
-    "knots": (torch.int16, torch.int32),
-    **dict.fromkeys(("roots", "column", "left", "right", "first", "size"), (torch.int32,)),
-    **dict.fromkeys(("cut", "leaf_values"), (torch.float32,)),
-    **dict.fromkeys(("line", "places"), (torch.float64,)),
-    "distinct": (torch.int64, torch.float64),
-    "counts": (torch.int64,),
-    "particles": (torch.float32, torch.float64),
+    **dict.fromkeys(("centres", "metrics", "coefficients", "limits", "slack"), ("float64",)),
+    **dict.fromkeys(("mask", "kept", "u_kept"), ("bool",)),
+    **dict.fromkeys(("modes", "tree_counts", "tree_columns"), ("int64",)),
+    **dict.fromkeys(("tree_cuts", "tree_values"), ("float64",)),
+    "knots": ("int16", "int32"),
+    **dict.fromkeys(("roots", "column", "left", "right", "first", "size"), ("int32",)),
+    **dict.fromkeys(("cut", "leaf_values"), ("float32",)),
+    **dict.fromkeys(("line", "places"), ("float64",)),
+    "distinct": ("int64", "float64"),
+    "counts": ("int64",),
+    "particles": ("float32", "float64"),
 }
-"""Every tensor that a file may hold, with its allowed types."""
+"""Every array that a file may hold, with its allowed dtypes."""
 
 MAX_VALUES = {
     **dict.fromkeys(("shift", "scale", "edges", "ends"), 100 * MAX_MAGNITUDE),
     **dict.fromkeys(("means", "factors", "low", "high"), 100 * MAX_MAGNITUDE),
     "axes": 1 + 1e-6,
 }
-"""The largest value that a fit can produce in a tensor, given data up to `MAX_MAGNITUDE`."""
+"""The largest value that a fit can produce in an array, given data up to `MAX_MAGNITUDE`."""
 
 
 def write(path: Path, parts: Iterable[tuple[str, bytes]]) -> None:
@@ -84,9 +83,10 @@ def as_json(value: Any) -> bytes:
     return text.encode()
 
 
-def as_tensors(**tensors: Tensor) -> bytes:
-    """Return tensors as safetensors."""
-    return safetensors.torch.save({name: t.cpu().contiguous() for name, t in tensors.items()})
+def as_safetensors(**arrays: np.ndarray) -> bytes:
+    """Return arrays as safetensors."""
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return bytes(safetensors.numpy.save(contiguous))
 
 
 Config = dict[str, Any]
@@ -132,7 +132,7 @@ def _migrated(config: Config, format: str, version: int, migrations: Migrations)
 
 
 Sizes = dict[str, tuple[int | None, ...]]
-"""Expected shapes of tensors by name; None stands for any size."""
+"""Expected shapes of arrays by name; None stands for any size."""
 
 
 class Archive:
@@ -163,21 +163,19 @@ class Archive:
         self._unread.discard(name)
         return data
 
-    def tensors(self, name: str, sizes: Sizes) -> dict[str, Tensor]:
-        """Return the tensors of a part, if they are as expected, and finite."""
-        tensors = safetensors.torch.load(self.read(name))
-        if set(tensors) != set(sizes):
-            raise FileError(f"{name} holds {sorted(tensors)}, not {sorted(sizes)}")
-        for key, tensor in tensors.items():
-            if not _fits(tensor, sizes[key]):
-                raise FileError(
-                    f"{key} of {name} has shape {tuple(tensor.shape)}, not {sizes[key]}"
-                )
-            if tensor.dtype not in TENSORS[key] or not tensor.isfinite().all():
-                raise FileError(f"{key} of {name} is {tensor.dtype}, or not finite")
-            if key in MAX_VALUES and (tensor.abs() > MAX_VALUES[key]).any():
+    def arrays(self, name: str, sizes: Sizes) -> dict[str, np.ndarray]:
+        """Return the arrays of a part, if they are as expected, and finite."""
+        arrays = safetensors.numpy.load(self.read(name))
+        if set(arrays) != set(sizes):
+            raise FileError(f"{name} holds {sorted(arrays)}, not {sorted(sizes)}")
+        for key, array in arrays.items():
+            if not _fits(array, sizes[key]):
+                raise FileError(f"{key} of {name} has shape {array.shape}, not {sizes[key]}")
+            if array.dtype not in ARRAYS[key] or not np.isfinite(array).all():
+                raise FileError(f"{key} of {name} is {array.dtype}, or not finite")
+            if key in MAX_VALUES and (np.abs(array) > MAX_VALUES[key]).any():
                 raise FileError(f"{key} of {name} has numbers beyond {MAX_VALUES[key]:g}")
-        return tensors
+        return arrays
 
     def check_all_is_read(self) -> None:
         """Refuse a file with unused parts, except for the card and the picture."""
@@ -185,9 +183,9 @@ class Archive:
             raise FileError(f"it has unexpected parts: {', '.join(unread)}")
 
 
-def _fits(tensor: Tensor, size: tuple[int | None, ...]) -> bool:
-    return tensor.dim() == len(size) and all(
-        s is None or n == s for n, s in zip(tensor.shape, size, strict=True)
+def _fits(array: np.ndarray, size: tuple[int | None, ...]) -> bool:
+    return array.ndim == len(size) and all(
+        s is None or n == s for n, s in zip(array.shape, size, strict=True)
     )
 
 

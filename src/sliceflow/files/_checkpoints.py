@@ -19,8 +19,9 @@ from torch import Tensor
 
 from sliceflow.core._reading import FileError, VersionError
 from sliceflow.core._warnings import warn_user
-from sliceflow.files._archive import Archive, Sizes, as_json, as_tensors, opened, write
+from sliceflow.files._archive import Archive, Sizes, as_json, opened, write
 from sliceflow.files._models import read_record, record_parts
+from sliceflow.files._tensors import as_tensors, tensors_of
 from sliceflow.flow._flow import Flow
 from sliceflow.flow._state import Record, State
 
@@ -191,7 +192,7 @@ class Checkpoints:
         for name in names:
             d, m = start[name].shape
             size: Sizes = {"particles": (d if kind == "shard" else None, m)}
-            tensors = archive.tensors(f"{kind}-{name}.safetensors", size)
+            tensors = tensors_of(archive, f"{kind}-{name}.safetensors", size)
             shards[name] = tensors["particles"].to(start[name])
         return shards
 

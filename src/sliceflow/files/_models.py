@@ -43,61 +43,20 @@ from sliceflow.files._archive import (
     CARD,
     Archive,
     Config,
-    Migrations,
     Sizes,
     as_json,
-    as_tensors,
     opened,
     write,
 )
 from sliceflow.files._residuals import read_residuals, residual_part
+from sliceflow.files._tensors import as_tensors, tensors_of
+from sliceflow.files._versions import FORMAT, MIGRATIONS, VERSION
 from sliceflow.flow._engines import Exact, Fast
 from sliceflow.flow._spec import Spec
 from sliceflow.flow._starts import GaussianSampler, NoiseSampler, Sampler
 from sliceflow.flow._state import Record
 from sliceflow.flow.schedules import Stage
 from sliceflow.transport import PackedMap
-
-FORMAT, VERSION = "sliceflow model", 4
-
-
-def _from_version_1(config: Config) -> Config:
-    """Convert version 1: NumPy made all draws, files had no support, and no patch was narrow."""
-    stages = [
-        stage | {"patch": None} if (stage["patch"] or 0) >= (stage["resolution"] or 1) else stage
-        for stage in config["schedule"]
-    ]
-    added = {"version": 2, "random": "NumPyRandom", "libraries": {}, "has_support": False}
-    return config | {"schedule": stages} | added
-
-
-def _from_version_2(config: Config) -> Config:
-    """Convert version 2: entropy and fixed directions were not in the engine; y had no kind."""
-    variants = {"entropy": config["entropy"], "fixed_directions": config["fixed_directions"]}
-    engine, condition = config["engine"], config["condition"]
-    if engine["name"] == "Exact":
-        engine = engine | variants | {"n_cdf": None}
-    elif any(variants.values()):
-        raise FileError("only Exact has entropy and fixed directions now: fit it again")
-    x = {"dtype": config["dtype"], "is_tensor": config["is_tensor"]}
-    columns = {"Columns": condition["l"], "Label": 1}.get(condition["name"], 0)
-    shape = [columns] if columns > 1 else []
-    y = x | {"dtype": "torch.float64", "shape": shape} if columns else None
-    old = ("entropy", "fixed_directions", "dtype", "is_tensor")
-    kept = {key: value for key, value in config.items() if key not in old}
-    return kept | {"version": 3, "engine": engine, "x": x, "y": y}
-
-
-def _from_version_3(config: Config) -> Config:
-    """Convert version 3: all steps had the size of the engine, and there was no regression."""
-    stages = [stage | {"step_size": 1.0} for stage in config["schedule"]]
-    condition = config["condition"] | {"n_summary": 0}
-    changed = {"schedule": stages, "condition": condition}
-    return config | changed | {"version": 4, "candidates": [], "words": None}
-
-
-MIGRATIONS: Migrations = {1: _from_version_1, 2: _from_version_2, 3: _from_version_3}
-"""For each version, the function that converts its config to the next version."""
 
 LIBRARIES = ("sliceflow", "numpy", "torch")
 """Libraries whose versions are written to a file, for information only."""
@@ -223,7 +182,7 @@ def read_record(archive: Archive, spec: Spec, schedule: tuple[Stage, ...], steps
         h, p = spec.engine.count_maps(stage, spec.shape, spec.condition)
         done = min(stage.steps, steps - len(record.maps))
         sizes: Sizes = {name: (done, 2, h, None if name == "knots" else 1) for name in MAPS}
-        tensors = archive.tensors(_stage_name(number), sizes | ({"axes": (p, p)} if p else {}))
+        tensors = tensors_of(archive, _stage_name(number), sizes | ({"axes": (p, p)} if p else {}))
         _check_maps(**tensors)
         record.axes.append(tensors.get("axes"))
         by_step = zip(*(tensors[name] for name in MAPS), strict=True)
@@ -261,7 +220,7 @@ def _spec(archive: Archive) -> Spec:
 
 def _codec(archive: Archive, spec: Spec) -> Codec:
     config, size = archive.config, math.prod(spec.shape) + spec.condition.l
-    scaling = archive.tensors("scaling.safetensors", {"shift": (size, 1), "scale": (size, 1)})
+    scaling = tensors_of(archive, "scaling.safetensors", {"shift": (size, 1), "scale": (size, 1)})
     if not (scaling["scale"] > 0).all():
         raise FileError("its scales are not positive")
     words = _words(config["words"], spec.condition)
@@ -327,7 +286,7 @@ def _condition(archive: Archive, config: dict[str, Any], shape: tuple[int, ...])
     amplifier = check_number("amplifier", config["amplifier"], positive=False)
     n_summary = check_integer("n_summary", config["n_summary"], 0)
     if config["name"] == "Observed":
-        tensors = archive.tensors("observed.safetensors", {"mask": (math.prod(shape),)})
+        tensors = tensors_of(archive, "observed.safetensors", {"mask": (math.prod(shape),)})
         return Observed(check_mask(tensors["mask"].reshape(shape), shape))
     if config["name"] == "Unconditional":
         return Unconditional()
@@ -356,7 +315,7 @@ def _start(archive: Archive, spec: Spec) -> Sampler:
     if config["name"] != "GaussianSampler":
         raise FileError(f"its start {config['name']} is unknown")
     sizes: Sizes = {"means": (groups, d, 1), "factors": (groups, d, None)}
-    tensors = archive.tensors("start.safetensors", sizes)
+    tensors = tensors_of(archive, "start.safetensors", sizes)
     if tensors["factors"].shape[2] > d:
         raise FileError(f"its start has {tensors['factors'].shape[2]} factors, more than {d}")
     return GaussianSampler(spec.condition, **tensors)
@@ -367,7 +326,7 @@ def _support(archive: Archive, spec: Spec) -> Support:
     if not check_flag("has_support", archive.config["has_support"]):
         return Support(given[:0], torch.empty(0, 2), torch.empty(0, 2))
     sizes: Sizes = {"edges": (len(given), 2), "ends": (len(given), 2)}
-    tensors = archive.tensors("support.safetensors", sizes)
+    tensors = tensors_of(archive, "support.safetensors", sizes)
     if any((tensor[:, 0] > tensor[:, 1]).any() for tensor in tensors.values()):
         raise FileError("the lower ends of its data are above the upper ones")
     return Support(given, **tensors)

@@ -15,7 +15,8 @@ from sliceflow.codec._trees import DEPTH, FOLDS, NO_TREES, Trees, n_columns
 from sliceflow.codec._units import Frame, Units
 from sliceflow.core._reading import FileError
 from sliceflow.core._validation import check_flag, check_number
-from sliceflow.files._archive import Archive, Sizes, as_tensors
+from sliceflow.files._archive import Archive, Sizes
+from sliceflow.files._tensors import as_tensors, tensors_of
 
 NAME = "residuals.safetensors"
 TREE_PARTS = ("tree_columns", "tree_cuts", "tree_values")
@@ -87,7 +88,7 @@ def read_residuals(archive: Archive, condition: Condition, d: int) -> Residuals:
         **{"tree_values": (None, 2**DEPTH)},
         **{"scale": (targets, 1), "shift": (condition.n_summary, 1)},
     }
-    part = archive.tensors(NAME, sizes)
+    part = tensors_of(archive, NAME, sizes)
     if not (part["scale"] > 0).all() or (part["limits"][0] > part["limits"][1]).any():
         raise FileError("its residuals have no scale, or no limits")
     if condition.n_summary < d + len(part["modes"]):

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from sliceflow.core._reading import FileError
 from sliceflow.core._validation import check_flag, check_integer
@@ -19,7 +17,7 @@ from sliceflow.files._archive import (
     Config,
     Sizes,
     as_json,
-    as_tensors,
+    as_safetensors,
     opened,
     write,
 )
@@ -101,13 +99,10 @@ def _parts(
     }
     yield "config.json", as_json(config)
     for number, column in enumerate(columns):
-        distinct = {} if column.dtype == object else {"distinct": torch.from_numpy(column.values)}
-        yield (
-            _name("column", number),
-            as_tensors(counts=torch.from_numpy(column.counts), **distinct),
-        )
+        distinct = {} if column.dtype == object else {"distinct": column.values}
+        yield _name("column", number), as_safetensors(counts=column.counts, **distinct)
     for number, link in enumerate(chain.links):
-        yield _name("link", number), as_tensors(**_link_tensors(link))
+        yield _name("link", number), as_safetensors(**_link_arrays(link))
     yield CARD, _card(columns, n_rows, about).encode()
 
 
@@ -134,9 +129,9 @@ def _column(archive: Archive, number: int, row: Config) -> Column:
     if dtype.kind not in ("ifmM" if words is None else "O"):
         raise FileError(f"its column {name} is neither words nor numbers")
     sizes: Sizes = dict.fromkeys(("counts", "distinct") if words is None else ("counts",), (None,))
-    part = archive.tensors(_name("column", number), sizes)
-    values = as_objects(words) if words is not None else part["distinct"].numpy()
-    counts = part["counts"].numpy()
+    part = archive.arrays(_name("column", number), sizes)
+    values = as_objects(words) if words is not None else part["distinct"]
+    counts = part["counts"]
     ascends = words is not None or (np.diff(values) > 0).all()
     if not ascends or len(values) != len(counts) or not counts.sum() or (counts < 0).any():
         raise FileError(f"the values of its column {name} do not ascend, or have no counts")
@@ -153,31 +148,30 @@ def _link_config(link: Link) -> Config:
     }
 
 
-def _link_tensors(link: Link) -> dict[str, Tensor]:
-    places = np.concatenate([*link.sight.places, np.empty(0)])
-    forest = {name: torch.from_numpy(getattr(link.forest, name)) for name in (*NODES, "roots")}
+def _link_arrays(link: Link) -> dict[str, np.ndarray]:
+    forest = {name: getattr(link.forest, name) for name in (*NODES, "roots")}
     return forest | {
-        "leaf_values": torch.from_numpy(link.forest.values),
-        "line": torch.from_numpy(link.line),
-        "places": torch.from_numpy(places),
+        "leaf_values": link.forest.values,
+        "line": link.line,
+        "places": np.concatenate([*link.sight.places, np.empty(0)]),
     }
 
 
 def _link(archive: Archive, number: int, row: Config, columns: tuple[Column, ...]) -> Link:
     """Read the map of a column, if it fits the columns."""
     sizes: Sizes = dict.fromkeys((*NODES, "roots", "leaf_values", "places"), (None,))
-    part = archive.tensors(_name("link", number), sizes | {"line": (None, None)})
+    part = archive.arrays(_name("link", number), sizes | {"line": (None, None)})
     column, *before = (check_integer("column", i, 0) for i in (row["column"], *row["before"]))
     if not {column, *before} <= set(range(len(columns))) or len(row["are_words"]) != len(before):
         raise FileError("its maps name columns that there are not")
     counts = [len(columns[i].values) + 1 for i in before]
     if sum(counts) != len(part["places"]):
         raise FileError("the places of its words do not fit its columns")
-    places = tuple(each.numpy() for each in torch.split(part["places"], counts))
+    places = tuple(np.split(part["places"], np.cumsum(counts))[:-1])
     sight = Sight(
         tuple(before), places, tuple(check_flag("are_words", is_) for is_ in row["are_words"])
     )
-    line, is_smooth = part["line"].numpy(), check_flag("is_smooth", row["is_smooth"])
+    line, is_smooth = part["line"], check_flag("is_smooth", row["is_smooth"])
     if line.shape[0] != sight.n_features or not line.shape[1]:
         raise FileError("its lines do not fit its columns")
     forest = _forest(part, len(before) + line.shape[1])
@@ -187,10 +181,10 @@ def _link(archive: Archive, number: int, row: Config, columns: tuple[Column, ...
     return Link(column, sight, line, is_smooth, forest)
 
 
-def _forest(part: dict[str, Tensor], n_columns: int) -> Forest:
+def _forest(part: dict[str, np.ndarray], n_columns: int) -> Forest:
     """Return the trees, if every path through them ends in a leaf with values."""
-    nodes = {name: part[name].numpy() for name in NODES}
-    roots, values, n = part["roots"].numpy(), part["leaf_values"].numpy(), len(nodes["cut"])
+    nodes = {name: part[name] for name in NODES}
+    roots, values, n = part["roots"], part["leaf_values"], len(nodes["cut"])
     if {len(array) for array in nodes.values()} != {n} or not len(roots):
         raise FileError("its trees do not have the same number of nodes everywhere")
     left, right, itself = nodes["left"], nodes["right"], np.arange(n)
