@@ -25,6 +25,7 @@ ORDER = [
     "viz",
     "tables",
     "files",
+    "runtime",
     "model",
     "table_model",
     "models",

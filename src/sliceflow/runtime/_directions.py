@@ -1,0 +1,188 @@
+"""The directions of a step, drawn again from the seed of the model; see `directions/`."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sliceflow.core._random import Random
+from sliceflow.runtime._levels import lanczos
+from sliceflow.runtime._stages import Band, Shape, Stage
+
+Draw = Callable[[Random], "Directions"]
+
+
+class Directions(Protocol):
+    """The directions A of a step."""
+
+    def project(self, u: np.ndarray) -> np.ndarray:
+        """Return A u."""
+
+    def lift(self, v: np.ndarray, like: np.ndarray) -> np.ndarray:
+        """Return Aᵀ v, of x only, with the shape of ``like``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """Directions as rows of a matrix, (H, D)."""
+
+    theta: np.ndarray
+
+    def project(self, u: np.ndarray) -> np.ndarray:
+        """Return A u."""
+        z: np.ndarray = self.theta @ u
+        return z
+
+    def lift(self, v: np.ndarray, like: np.ndarray) -> np.ndarray:
+        """Return Aᵀ v."""
+        move: np.ndarray = self.theta.T @ v
+        return move
+
+
+@dataclass(frozen=True, eq=False)
+class Tiles:
+    """Tiles with directions θ = [θ_x, ξ θ_y], (P, P + l), at these coordinates, (n, P).
+
+    Values are those of one tile after the other or, if tiles share their maps, of one direction
+    after the other.
+    """
+
+    theta: np.ndarray
+    coordinates: np.ndarray
+    shared: bool
+
+    def project(self, u: np.ndarray) -> np.ndarray:
+        """Return A u."""
+        n, p = self.coordinates.shape
+        z: np.ndarray = self.theta[:, :p] @ u[self.coordinates]
+        if l := self.theta.shape[1] - p:
+            z += self.theta[:, p:] @ u[-l:]
+        return z.swapaxes(0, 1).reshape(p, -1) if self.shared else z.reshape(n * p, -1)
+
+    def lift(self, v: np.ndarray, like: np.ndarray) -> np.ndarray:
+        """Return Aᵀ v."""
+        (n, p), m = self.coordinates.shape, like.shape[1]
+        v = v.reshape(p, n, m).swapaxes(0, 1) if self.shared else v.reshape(n, p, m)
+        moves = np.zeros_like(like)
+        moves[self.coordinates] = self.theta[:, :p].T @ v
+        return moves
+
+
+def fast(stage: Stage, l: int, amplifier: float, axes: np.ndarray | None) -> Draw:
+    """Return how the fast engine draws directions: `directions._tiles`."""
+    at_level = stage.at_level
+    patch = None if stage.patch is None or stage.patch >= max(at_level[-2:]) else stage.patch
+    sides = at_level if patch is None else [min(patch, side) for side in at_level[-2:]]
+    p = math.prod(sides) if patch is None else math.prod([*at_level[:-2], *sides])
+    if not stage.is_at_level and l:
+        amplifier *= (l / p) ** 0.5
+
+    def draw(rng: Random) -> Directions:
+        bands = stage.bands
+        band = bands[rng.integer(len(bands))] if len(bands) > 1 else bands[0]
+        theta = _basis(rng, band, p, axes).astype(np.float32)
+        if l:
+            theta = np.hstack([theta, np.float32(amplifier) * uniform(rng, p, l)])
+        if patch is None:
+            return Dense(theta)
+        return Tiles(theta, _tiles(rng, at_level, patch), stage.shared)
+
+    return draw
+
+
+def _basis(rng: Random, band: Band, p: int, axes: np.ndarray | None) -> np.ndarray:
+    """Draw an orthonormal basis, (P, P): a rotation, or axes rotated within bands."""
+    if band is None or axes is None:
+        basis: np.ndarray = rotations(rng, 1, p)[0]
+        return basis
+    if band == 1:
+        return axes
+    n_full, rest = divmod(p, band)
+    turns = [*rotations(rng, n_full, band), *rotations(rng, int(rest > 0), rest)]
+    parts = np.split(axes, range(band, p, band))
+    return np.concatenate([turn @ part for turn, part in zip(turns, parts, strict=True)])
+
+
+def rotations(rng: Random, n: int, p: int) -> np.ndarray:
+    """Draw n orthogonal matrices, (n, p, p), uniformly."""
+    q, r = np.linalg.qr(rng.normal((n, p, p), np.float64))
+    bases: np.ndarray = q * np.sign(np.diagonal(r, axis1=1, axis2=2))[:, None]
+    return bases
+
+
+def uniform(rng: Random, h: int, d: int) -> np.ndarray:
+    """Draw h points uniformly on the unit sphere of d dimensions, (h, d)."""
+    g = rng.normal((h, d))
+    points: np.ndarray = g / np.maximum(np.linalg.norm(g, axis=1, keepdims=True), 1e-12)
+    return points
+
+
+def _tiles(rng: Random, shape: Shape, patch: int) -> np.ndarray:
+    """Draw the offset; return the coordinates of each tile, (n, P)."""
+    if len(shape) == 1:
+        columns = rng.permutation(shape[0])
+        return columns[: len(columns) - len(columns) % patch].reshape(-1, patch)
+    channels, height, width = shape
+    row, column = (_cut(rng, side, min(patch, side)) for side in (height, width))
+    channel = np.arange(channels)[:, None, None]
+    rows: np.ndarray = (channel * height + row[:, None, None, :, None]) * width
+    places: np.ndarray = rows + column[None, :, None, None, :]
+    return places.reshape(len(row) * len(column), -1)
+
+
+def _cut(rng: Random, side: int, patch: int) -> np.ndarray:
+    """Cut a side into whole patches, from a random pixel on: the pixels of each, (n, S)."""
+    first = rng.integer(side) if patch < side else 0
+    pixels: np.ndarray = (np.arange(side - side % patch) + first) % side
+    return pixels.reshape(-1, patch)
+
+
+def exact(stage: Stage, shape: Shape, h: int, l: int, amplifier: float) -> Draw:
+    """Return how the exact engine draws h directions: `directions._sphere` and `_local`."""
+    d = math.prod(stage.at_level)
+
+    def sphere(rng: Random) -> Directions:
+        theta = uniform(rng, h, d + l)
+        theta[:, d:] *= np.float32(amplifier)
+        return Dense(theta)
+
+    def local(rng: Random) -> Directions:
+        theta = _patches(rng, stage, shape, h)
+        if l:
+            theta_y = np.float32(amplifier) * uniform(rng, h, l)
+            theta = np.hstack([theta, theta_y]) / np.float32(2**0.5)
+        return Dense(theta)
+
+    return local if stage.is_at_level else sphere
+
+
+def _patches(rng: Random, stage: Stage, shape: Shape, h: int) -> np.ndarray:
+    """Draw patches at random places of a level, of length one at full size: (h, d)."""
+    channels, a, b = stage.at_level
+    is_whole = stage.patch is None or stage.patch >= min(a, b)
+    row, column = (_place(rng, side, h, None if is_whole else stage.patch) for side in (a, b))
+    size = h, channels, row.shape[1], column.shape[1]
+    values = uniform(rng, h, math.prod(size[1:])).reshape(size)
+    theta = np.zeros((h, channels, a, b), np.float32)
+    is_inside = _inside(row, a)[:, None, :, None] & _inside(column, b)[:, None, None, :]
+    i, c, y, x = np.nonzero(np.broadcast_to(is_inside, size))
+    theta[i, c, row[i, y], column[i, x]] = values[i, c, y, x]
+    gram_rows, gram_columns = (
+        m.T @ m for m in (lanczos(n, k) for n, k in zip(shape[1:], (a, b), strict=True))
+    )
+    norm = np.sqrt((theta * (gram_rows @ theta @ gram_columns)).sum(axis=(1, 2, 3)))
+    scaled: np.ndarray = theta.reshape(h, -1) / norm[:, None]
+    return scaled.astype(np.float32)
+
+
+def _inside(index: np.ndarray, side: int) -> np.ndarray:
+    return (index >= 0) & (index < side)
+
+
+def _place(rng: Random, side: int, h: int, patch: int | None) -> np.ndarray:
+    """Draw the rows or columns of patches, (h, S); some may be beyond the border."""
+    if patch is None:
+        return np.tile(np.arange(side), (h, 1))
+    return (rng.integers(side, h) - patch // 2)[:, None] + np.arange(patch)

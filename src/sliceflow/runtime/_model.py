@@ -1,0 +1,208 @@
+"""A recorded flow, replayed with NumPy: the loop of `flow._flow` with the maps of a file."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sliceflow.core._random import Draw, Key, NumPyRandom, Random, child_seed
+from sliceflow.core._validation import check_integer, check_seed
+from sliceflow.files._archive import Archive, Sizes, opened
+from sliceflow.files._versions import FORMAT, MIGRATIONS, VERSION
+from sliceflow.runtime._codec import Codec
+from sliceflow.runtime._directions import Draw as DrawDirections
+from sliceflow.runtime._directions import exact, fast
+from sliceflow.runtime._levels import Level
+from sliceflow.runtime._maps import Maps
+from sliceflow.runtime._stages import Shape, Stage
+
+SAMPLE_BATCH, NARROW, NARROW_BATCHES = 256, 64, 8
+"""The number of samples that start from one seed; tables with at most ``NARROW`` coordinates are
+moved in so many batches, which share their noise. As in `model`."""
+
+
+@dataclass(frozen=True, eq=False)
+class RuntimeStage:
+    """What the steps of a stage share, and their maps.
+
+    Parameters
+    ----------
+    stage, level
+        The stage, and the level whose coordinates its directions refer to.
+    draw
+        Draws the directions of a step.
+    weight, variance
+        The weight w of a step of full size, and the variance of the noise that it adds.
+    stays
+        Whether particles stay at the level from step to step.
+    is_fixed
+        Whether all steps have the directions of the first.
+    maps
+        The maps of each step.
+    """
+
+    stage: Stage
+    level: Level
+    draw: DrawDirections
+    weight: float
+    variance: float
+    stays: bool
+    is_fixed: bool
+    maps: list[Maps]
+
+    def moves(self, u: np.ndarray, step: int, rng: Random) -> np.ndarray:
+        """Return w Aᵀ (T(A u) − A u) for particles u at the level."""
+        A, T = self.draw(rng), self.maps[step]
+        w = np.float32(self.weight * self.stage.size_of(step))
+        moves: np.ndarray = w * A.lift(T.displacements(A.project(u)), like=u)
+        return moves
+
+
+@dataclass(frozen=True, eq=False)
+class RuntimeModel:
+    """A recorded flow, which draws samples.
+
+    Parameters
+    ----------
+    codec
+        Between what is given, particles, and x.
+    stages
+        The stages of the flow.
+    start
+        Means and factors of the Gaussian of each class; None for noise.
+    std
+        The standard deviation of the noise.
+    seed, random
+        The seed of all directions, and how random numbers are drawn.
+    """
+
+    codec: Codec
+    stages: tuple[RuntimeStage, ...]
+    start: dict[str, np.ndarray] | None
+    std: float
+    seed: int
+    random: type[Random]
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of one x: (d,) or (C, h, w)."""
+        return self.codec.shape
+
+    def sample(self, n: int, y: Any = None, random_state: Any = None) -> np.ndarray:
+        """Return n new samples of x, given y if the model is conditional.
+
+        Parameters
+        ----------
+        n : int
+            The number of samples.
+        y : label, columns, or row of x, or n of them
+            The condition, one for all samples or one for each.
+        random_state : int, NumPy generator or None
+            The seed of these samples: the same seed gives the same samples.
+        """
+        n, seed = check_integer("n", n, 1), check_seed(random_state)
+        given = self.codec.given(n, y)
+        width = SAMPLE_BATCH * (NARROW_BATCHES if self._is_narrow else 1)
+        parts = [
+            self._moved(given[:, first : first + width].copy(), seed, first // SAMPLE_BATCH)
+            for first in range(0, n, width)
+        ]
+        return self.codec.decode(np.concatenate(parts, axis=1), given)
+
+    @property
+    def _is_narrow(self) -> bool:
+        return len(self.shape) == 1 and len(self.codec.shift) <= NARROW
+
+    def _moved(self, z: np.ndarray, seed: int, first: int) -> np.ndarray:
+        """Return particles (D, n), moved onto the data; ``first`` numbers their first batch."""
+        free = self._free
+        for number, column in enumerate(range(0, z.shape[1], SAMPLE_BATCH)):
+            batch, own = z[:, column : column + SAMPLE_BATCH], child_seed(seed, first + number)
+            x = self._start(batch, self.random(own, Draw.SAMPLE_START))
+            batch[free] = np.concatenate([x, batch[len(x) :]])[free]
+        for number, stage in enumerate(self.stages):
+            run = self._stay if stage.stays else self._visit
+            run(z, number, stage, Key(child_seed(seed, first), Draw.SAMPLE_NOISE, number))
+        return z
+
+    def _stay(self, z: np.ndarray, number: int, stage: RuntimeStage, noise: Key) -> None:
+        """Do the steps of a stage, in the coordinates of its level."""
+        u = stage.level.enter(z)
+        for step in range(stage.stage.steps):
+            u[self._free] += stage.moves(u, step, self._rng(number, step, stage))[self._free]
+        stage.level.update(z, u)
+
+    def _visit(self, z: np.ndarray, number: int, stage: RuntimeStage, noise: Key) -> None:
+        """Do the steps of a stage; each takes particles to the level and back, and adds noise."""
+        free = self._free
+        for step in range(stage.stage.steps):
+            moves = stage.moves(stage.level.enter(z), step, self._rng(number, step, stage))
+            z[free] += stage.level.leave(moves)[free]
+            if stage.variance:
+                rng = self.random(*noise._replace(step=step))
+                deviation = (stage.variance * stage.stage.size_of(step)) ** 0.5
+                z[free] += np.float32(deviation) * rng.normal(z[free].T.shape).T
+
+    def _rng(self, number: int, step: int, stage: RuntimeStage) -> Random:
+        """Return the random numbers of the directions of a step."""
+        return self.random(self.seed, Draw.DIRECTIONS, number, 0 if stage.is_fixed else step)
+
+    @property
+    def _free(self) -> Any:
+        """The coordinates that are moved."""
+        mask, l = self.codec.mask, self.codec.l
+        return slice(-l if l else None) if mask is None else np.flatnonzero(~mask)
+
+    def _start(self, z: np.ndarray, rng: Random) -> np.ndarray:
+        """Draw where particles (D, n) begin, (d, n)."""
+        d, n = math.prod(self.shape), z.shape[1]
+        if self.start is None:
+            return np.float32(self.std) * rng.normal((n, d)).T
+        means, factors = self.start["means"], self.start["factors"]
+        group = z[d:].argmax(axis=0) if self.codec.classes is not None else np.zeros(n, int)
+        noise, x = rng.normal((n, factors.shape[2])).T, np.empty((d, n), np.float32)
+        for g in np.unique(group):
+            x[:, group == g] = means[g] + factors[g] @ noise[:, group == g]
+        return x
+
+
+def load(path: str | Path) -> RuntimeModel:
+    """Read a model of a flow from a file. `FileError` says what is wrong with it."""
+    with opened(Path(path), FORMAT, VERSION, MIGRATIONS) as archive:
+        config = archive.config
+        shape, start = tuple(config["shape"]), None
+        codec = Codec.read(archive)
+        if config["start"]["name"] == "GaussianSampler":
+            groups, d = 1 if codec.classes is None else codec.l, math.prod(shape)
+            sizes: Sizes = {"means": (groups, d, 1), "factors": (groups, d, None)}
+            start = archive.arrays("start.safetensors", sizes)
+        stages = [_stage(archive, number, codec) for number in range(len(config["schedule"]))]
+        random = {"Random": Random, "NumPyRandom": NumPyRandom}[config["random"]]
+        std = config["start"].get("std", 1.0)
+        return RuntimeModel(codec, tuple(stages), start, std, config["seed"], random)
+
+
+def _stage(archive: Archive, number: int, codec: Codec) -> RuntimeStage:
+    """Read a stage, and the maps of its steps."""
+    config, shape = archive.config, codec.shape
+    stage, engine = Stage.of(config["schedule"][number], shape), config["engine"]
+    is_fast, amplifier = engine["name"] == "Fast", config["condition"]["amplifier"]
+    sizes: Sizes = dict.fromkeys(("knots", "low", "high"), (stage.steps, 2, None, None))
+    if stage.bands != (None,):
+        sizes["axes"] = (None, None)
+    part = archive.arrays(f"stage-{number:03}.safetensors", sizes)
+    level = Level.of(stage, shape, is_orthonormal=is_fast)
+    maps = [Maps(*T) for T in zip(part["knots"], part["low"], part["high"], strict=True)]
+    if is_fast:
+        draw = fast(stage, codec.l, amplifier, part.get("axes"))
+        stays = codec.mask is None
+        return RuntimeStage(stage, level, draw, engine["step_size"], 0, stays, False, maps)
+    h, entropy, d = engine["n_directions"], engine["entropy"], math.prod(stage.at_level)
+    eta = engine["step_size"] or d * h / (h + d - 1)
+    draw = exact(stage, shape, h, codec.l, amplifier)
+    fixed, stays = engine["fixed_directions"], not stage.is_at_level and codec.mask is None
+    return RuntimeStage(
+        stage, level, draw, eta / h, 2 * entropy * eta, stays and not entropy, fixed, maps
+    )
