@@ -2,6 +2,8 @@
 
 import json
 import os
+import resource
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -18,11 +20,11 @@ PACKAGES = (
 """utrees needs what scikit-learn 1.7 no longer has, and miceforest what LightGBM 4.6 has not."""
 
 LIMIT = 3600
-"""Seconds after which a method is stopped."""
+"""CPU seconds after which a method is stopped."""
 
 
 class Made(NamedTuple):
-    """Rows that a method has made, and its seconds."""
+    """Rows that a method has made, and its CPU seconds."""
 
     rows: pd.DataFrame
     seconds: float
@@ -33,6 +35,11 @@ def drawn_by(method: str, table: pd.DataFrame, n: int) -> Made | None:
     whole = [name for name in table if table[name].dtype.kind in "iu"]
     task = {"words": words_of(table), "whole": whole, "n": n}
     return _made(["_table_rival.py", method], task, table)
+
+
+def _limit() -> None:
+    """Have this process stopped when it has used its seconds."""
+    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT + 60))
 
 
 def filled_by_miceforest(table: pd.DataFrame, n: int) -> Made:
@@ -58,11 +65,9 @@ def _made(command: list[str], task: dict, table: pd.DataFrame) -> Made | None:
         # -P: `profile.py` beside the script must not hide Python's own
         line = [python, "-P", script, *command[1:], about, given, made]
         env = os.environ | {"OMP_NUM_THREADS": "1"}
-        try:
-            done = subprocess.run(
-                line, check=True, capture_output=True, cwd=name, timeout=LIMIT, env=env
-            )
-        except subprocess.TimeoutExpired:
+        done = subprocess.run(line, capture_output=True, cwd=name, env=env, preexec_fn=_limit)
+        if done.returncode == -signal.SIGXCPU:
             return None
+        done.check_returncode()
         rows = pd.read_csv(made, dtype=dict.fromkeys(task["words"], str)).astype(table.dtypes)
     return Made(rows, json.loads(done.stdout.splitlines()[-1])["seconds"])

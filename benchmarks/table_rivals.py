@@ -1,4 +1,4 @@
-"""Rows of whole tables by our model and by other methods, all with their default settings."""
+"""Rows of whole tables by our model and by other methods, with default settings and one thread."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ COPIES = "bootstrap"
 """Rows of the data with a little noise: no rival, but it shows what copying scores."""
 
 LONG = 600
-"""A rival that takes more seconds than this is fitted to one split."""
+"""A rival that takes more CPU seconds than this is fitted to one split."""
 
 RIVALS = ("gaussian_copula", "tvae", "ctgan", "utrees", "forest_diffusion")
 
@@ -31,7 +31,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         yield from figures("sliceflow", name, ours, len(SEEDS))
         for rival in rivals:
             if (found := mean_of(rival, name)) is None:
-                about = f"seconds after which it was stopped, {rival}: {name}"
+                about = f"CPU seconds after which it was stopped, {rival}: {name}"
                 yield Figure(f"table.beside.seconds.{rival}.{name}", LIMIT, "s", about)
                 continue
             yield from figures(rival, name, *found)
@@ -61,5 +61,5 @@ def figures(method: str, name: str, found: np.ndarray, splits: int) -> Iterator[
     yield Figure(f"table.beside.c2st.{method}.{name}", score, "", f"C2ST to held-out rows, {end}")
     about = f"distance to the nearest row / that of held-out rows, {end}"
     yield Figure(f"table.beside.nearest.{method}.{name}", distance, "", about)
-    about = f"seconds of a fit and of the samples, {end}"
+    about = f"CPU seconds of a fit and of the samples, {end}"
     yield Figure(f"table.beside.seconds.{method}.{name}", seconds, "s", about)

@@ -15,16 +15,14 @@ class Maps(NamedTuple):
     def displacements(self, z: np.ndarray) -> np.ndarray:
         """Return T(z) − z for values z, (H, L)."""
         x, move_by = self._unpacked()
-        width = np.maximum(np.diff(x), np.float32(1e-30))
-        slope = np.diff(move_by) / width
+        rise, width = move_by[:, 1:] - move_by[:, :-1], x[:, 1:] - x[:, :-1]
+        slope = rise / np.maximum(width, np.float32(1e-30))
         slope[~np.isfinite(slope)] = 0  # two knots at one place: a jump
-        knot = np.zeros(z.shape, np.intp)  # the last one at or below each value
-        for inner in x[:, 1:-1].T:
-            knot += inner[:, None] <= z
-        inside = z.clip(x[:, :1], x[:, -1:])
-        start, from_, rise = (np.take_along_axis(a, knot, 1) for a in (move_by, x, slope))
-        moved: np.ndarray = start + (inside - from_) * rise + (inside - z)
-        return moved
+        knot = _count_below(x[:, 1:-1], z)  # the last one at or below each value
+        row = np.arange(len(x))[:, None]
+        inside = np.minimum(np.maximum(z, x[:, :1]), x[:, -1:])
+        along: np.ndarray = (inside - x[row, knot]) * slope[row, knot]
+        return move_by[row, knot] + along + (inside - z)
 
     def _unpacked(self) -> np.ndarray:
         """Return the positions and the displacements of knots, (2, H, K)."""
@@ -34,3 +32,13 @@ class Maps(NamedTuple):
             self.low + (self.knots.astype(np.float32) + np.float32(2 ** (bits - 1))) * step
         )
         return values
+
+
+def _count_below(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return how many of the knots (H, K) of its row are at or below each value (H, L)."""
+    if z.shape[1] < x.shape[1]:  # the fewer passes, the faster
+        return np.stack([(x <= column[:, None]).sum(axis=1) for column in z.T], axis=1)
+    count = np.zeros(z.shape, np.intp)
+    for knot in x.T:
+        count += knot[:, None] <= z
+    return count
