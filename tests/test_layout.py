@@ -34,6 +34,7 @@ ORDER = [
     "table",
     "launch",
     "reproduce",
+    "web",
     "cli",
     "__main__",
 ]

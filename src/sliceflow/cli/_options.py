@@ -298,6 +298,26 @@ class Info:
 
 
 @dataclass
+class Export:
+    """Write a page that samples a model of images in the browser, with no server behind it.
+
+    For example:
+      sliceflow export runs/mnist --web site
+      python -m http.server --directory site        open http://localhost:8000
+
+    Parameters
+    ----------
+    model
+        Folder of a run, or file of a model.
+    web
+        Folder to write: a page, its scripts, and a smaller model. Any web server can serve it.
+    """
+
+    model: Path
+    web: Path = Path("site")
+
+
+@dataclass
 class Reproduce:
     """Reproduce a figure or a table of the paper, scaled down to two CPU cores.
 

@@ -37,7 +37,7 @@ ARRAYS = {
     **dict.fromkeys(("mask", "kept", "u_kept"), ("bool",)),
     **dict.fromkeys(("modes", "tree_counts", "tree_columns"), ("int64",)),
     **dict.fromkeys(("tree_cuts", "tree_values"), ("float64",)),
-    "knots": ("int16", "int32"),
+    "knots": ("int8", "int16", "int32"),
     **dict.fromkeys(("roots", "column", "left", "right", "first", "size"), ("int32",)),
     **dict.fromkeys(("cut", "leaf_values"), ("float32",)),
     **dict.fromkeys(("line", "places"), ("float64",)),

@@ -3,7 +3,7 @@
 from sliceflow.core._reading import FileError
 from sliceflow.files._archive import Config, Migrations
 
-FORMAT, VERSION = "sliceflow model", 4
+FORMAT, VERSION = "sliceflow model", 5
 
 
 def _from_version_1(config: Config) -> Config:
@@ -41,5 +41,15 @@ def _from_version_3(config: Config) -> Config:
     return config | changed | {"version": 4, "candidates": [], "words": None}
 
 
-MIGRATIONS: Migrations = {1: _from_version_1, 2: _from_version_2, 3: _from_version_3}
+def _from_version_4(config: Config) -> Config:
+    """Convert version 4: no knots had 8 bits."""
+    return config | {"version": 5}
+
+
+MIGRATIONS: Migrations = {
+    1: _from_version_1,
+    2: _from_version_2,
+    3: _from_version_3,
+    4: _from_version_4,
+}
 """For each version, the function that converts its config to the next version."""

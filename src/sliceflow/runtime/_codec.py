@@ -81,7 +81,7 @@ class Codec:
         elif y is not None:
             raise ValueError("the model is unconditional: leave out y")
         scaled: np.ndarray = (self._clipped(z) - self.shift) / self.scale
-        return scaled.astype(np.float32)
+        return scaled
 
     def decode(self, z: np.ndarray, observed: np.ndarray) -> np.ndarray:
         """Return x of particles; observed coordinates are those of the particles given."""

@@ -82,9 +82,9 @@ def fast(stage: Stage, l: int, amplifier: float, axes: np.ndarray | None) -> Dra
     def draw(rng: Random) -> Directions:
         bands = stage.bands
         band = bands[rng.integer(len(bands))] if len(bands) > 1 else bands[0]
-        theta = _basis(rng, band, p, axes).astype(np.float32)
+        theta = _basis(rng, band, p, axes)
         if l:
-            theta = np.hstack([theta, np.float32(amplifier) * uniform(rng, p, l)])
+            theta = np.hstack([theta, amplifier * uniform(rng, p, l)])
         if patch is None:
             return Dense(theta)
         return Tiles(theta, _tiles(rng, at_level, patch), stage.shared)
@@ -114,7 +114,7 @@ def rotations(rng: Random, n: int, p: int) -> np.ndarray:
 
 def uniform(rng: Random, h: int, d: int) -> np.ndarray:
     """Draw h points uniformly on the unit sphere of d dimensions, (h, d)."""
-    g = rng.normal((h, d))
+    g = rng.normal((h, d), np.float64)
     points: np.ndarray = g / np.maximum(np.linalg.norm(g, axis=1, keepdims=True), 1e-12)
     return points
 
@@ -145,14 +145,14 @@ def exact(stage: Stage, shape: Shape, h: int, l: int, amplifier: float) -> Draw:
 
     def sphere(rng: Random) -> Directions:
         theta = uniform(rng, h, d + l)
-        theta[:, d:] *= np.float32(amplifier)
+        theta[:, d:] *= amplifier
         return Dense(theta)
 
     def local(rng: Random) -> Directions:
         theta = _patches(rng, stage, shape, h)
         if l:
-            theta_y = np.float32(amplifier) * uniform(rng, h, l)
-            theta = np.hstack([theta, theta_y]) / np.float32(2**0.5)
+            theta_y = amplifier * uniform(rng, h, l)
+            theta = np.hstack([theta, theta_y]) / 2**0.5
         return Dense(theta)
 
     return local if stage.is_at_level else sphere
@@ -165,7 +165,7 @@ def _patches(rng: Random, stage: Stage, shape: Shape, h: int) -> np.ndarray:
     row, column = (_place(rng, side, h, None if is_whole else stage.patch) for side in (a, b))
     size = h, channels, row.shape[1], column.shape[1]
     values = uniform(rng, h, math.prod(size[1:])).reshape(size)
-    theta = np.zeros((h, channels, a, b), np.float32)
+    theta = np.zeros((h, channels, a, b))
     is_inside = _inside(row, a)[:, None, :, None] & _inside(column, b)[:, None, None, :]
     i, c, y, x = np.nonzero(np.broadcast_to(is_inside, size))
     theta[i, c, row[i, y], column[i, x]] = values[i, c, y, x]
@@ -174,7 +174,7 @@ def _patches(rng: Random, stage: Stage, shape: Shape, h: int) -> np.ndarray:
     )
     norm = np.sqrt((theta * (gram_rows @ theta @ gram_columns)).sum(axis=(1, 2, 3)))
     scaled: np.ndarray = theta.reshape(h, -1) / norm[:, None]
-    return scaled.astype(np.float32)
+    return scaled
 
 
 def _inside(index: np.ndarray, side: int) -> np.ndarray:

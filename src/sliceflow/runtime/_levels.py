@@ -24,7 +24,7 @@ class Level:
             return cls(shape)
         matrix = orthonormal if is_orthonormal else lanczos
         rows, columns = map(matrix, shape[1:], stage.at_level[1:])
-        return cls(shape, rows.astype(np.float32), columns.astype(np.float32))
+        return cls(shape, rows, columns)
 
     def enter(self, x: np.ndarray) -> np.ndarray:
         """Return particles (D, M) in the coordinates of the level."""

@@ -16,21 +16,20 @@ class Maps(NamedTuple):
         """Return T(z) − z for values z, (H, L)."""
         x, move_by = self._unpacked()
         rise, width = move_by[:, 1:] - move_by[:, :-1], x[:, 1:] - x[:, :-1]
-        slope = rise / np.maximum(width, np.float32(1e-30))
+        slope = rise / np.maximum(width, 1e-30)
         slope[~np.isfinite(slope)] = 0  # two knots at one place: a jump
         knot = _count_below(x[:, 1:-1], z)  # the last one at or below each value
         row = np.arange(len(x))[:, None]
         inside = np.minimum(np.maximum(z, x[:, :1]), x[:, -1:])
-        along: np.ndarray = (inside - x[row, knot]) * slope[row, knot]
-        return move_by[row, knot] + along + (inside - z)
+        along = (inside - x[row, knot]) * slope[row, knot]
+        moved: np.ndarray = move_by[row, knot] + along + (inside - z)
+        return moved
 
     def _unpacked(self) -> np.ndarray:
         """Return the positions and the displacements of knots, (2, H, K)."""
         bits = 8 * self.knots.itemsize
-        step = (self.high - self.low) / np.float32(2**bits - 1)
-        values: np.ndarray = (
-            self.low + (self.knots.astype(np.float32) + np.float32(2 ** (bits - 1))) * step
-        )
+        step = (self.high.astype(float) - self.low) / (2**bits - 1)
+        values: np.ndarray = self.low + (self.knots + 2.0 ** (bits - 1)) * step
         return values
 
 

@@ -1,4 +1,8 @@
-"""A recorded flow, replayed with NumPy: the loop of `flow._flow` with the maps of a file."""
+"""A recorded flow, replayed with NumPy: the loop of `flow._flow` with the maps of a file.
+
+All is in float64, so that the page in `web`, which has no other numbers, comes to the same samples:
+steep maps enlarge what rounding changes, step by step.
+"""
 
 import math
 from dataclasses import dataclass
@@ -55,7 +59,7 @@ class RuntimeStage:
     def moves(self, u: np.ndarray, step: int, rng: Random) -> np.ndarray:
         """Return w Aᵀ (T(A u) − A u) for particles u at the level."""
         A, T = self.draw(rng), self.maps[step]
-        w = np.float32(self.weight * self.stage.size_of(step))
+        w = self.weight * self.stage.size_of(step)
         moves: np.ndarray = w * A.lift(T.displacements(A.project(u)), like=u)
         return moves
 
@@ -143,7 +147,7 @@ class RuntimeModel:
             if stage.variance:
                 rng = self.random(*noise._replace(step=step))
                 deviation = (stage.variance * stage.stage.size_of(step)) ** 0.5
-                z[free] += np.float32(deviation) * rng.normal(z[free].T.shape).T
+                z[free] += deviation * rng.normal(z[free].T.shape, np.float64).T
 
     def _rng(self, number: int, step: int, stage: RuntimeStage) -> Random:
         """Return the random numbers of the directions of a step."""
@@ -159,12 +163,12 @@ class RuntimeModel:
         """Draw where particles (D, n) begin, (d, n)."""
         d, n = math.prod(self.shape), z.shape[1]
         if self.start is None:
-            return np.float32(self.std) * rng.normal((n, d)).T
+            return self.std * rng.normal((n, d), np.float64).T
         means, factors = self.start["means"], self.start["factors"]
         group = z[d:].argmax(axis=0) if self.codec.classes is not None else np.zeros(n, int)
-        noise, x = rng.normal((n, factors.shape[2])).T, np.empty((d, n), np.float32)
+        noise, x = rng.normal((n, factors.shape[2]), np.float64).T, np.empty((d, n))
         for g in np.unique(group):
-            x[:, group == g] = means[g] + factors[g] @ noise[:, group == g]
+            x[:, group == g] = means[g] + factors[g].astype(float) @ noise[:, group == g]
         return x
 
 

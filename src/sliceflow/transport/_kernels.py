@@ -438,3 +438,30 @@ def interpolate_packed_rows(z, knots, low, high, half):
         unpack(knots[0, i], low[0, i, 0], high[0, i, 0], half, x)
         unpack(knots[1, i], low[1, i, 0], high[1, i, 0], half, move_by)
         interpolate_row(z[i], x, move_by, where, slope)
+
+
+@kernel
+def keep_farthest(x, move_by, knots, kept):
+    """Mark, in each row, the ends and the knots that are farthest from lines between those kept."""
+    last = x.shape[1] - 1
+    for i in range(len(x)):
+        kept[i, 0] = kept[i, last] = True
+        for _ in range(min(knots, last + 1) - 2):
+            kept[i, farthest(x[i], move_by[i], kept[i])] = True
+
+
+@kernel
+def farthest(x, move_by, kept):
+    """Return the knot that is not kept whose displacement is farthest from the lines."""
+    distance, found, left = np.float32(-1), 0, 0
+    for right in range(1, len(x)):
+        if not kept[right]:
+            continue
+        width = max(x[right] - x[left], np.float32(1e-30))
+        for k in range(left + 1, right):
+            along = (x[k] - x[left]) / width
+            line = move_by[left] + along * (move_by[right] - move_by[left])
+            if abs(move_by[k] - line) > distance:
+                distance, found = abs(move_by[k] - line), k
+        left = right
+    return found

@@ -15,7 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sliceflow.transport._kernels import interpolate_packed_rows, is_compiled
+from sliceflow.transport._kernels import (
+    interpolate_packed_rows,
+    is_compiled,
+    keep_farthest,
+)
 
 KNOTS = 64
 """Default number of parts of p, and of q, whose means are the knots."""
@@ -70,6 +74,18 @@ class KnotMap:
         """Return the maps whose displacements are multiplied by a factor for each row, (H, 1)."""
         return type(self)(self.x, self.move_by * factor)
 
+    def thinned(self, knots: int) -> Self:
+        """Return the map with only this number of its knots.
+
+        Beginning with both ends, the knot that is farthest from the lines between those that are
+        kept is kept too, again and again (Douglas and Peucker).
+        """
+        x, move_by = self.x.numpy(), self.move_by.numpy()
+        kept = np.zeros(x.shape, bool)
+        keep_farthest(x, move_by, knots, kept)
+        rows = (torch.from_numpy(a[kept].reshape(len(a), -1)) for a in (x, move_by))
+        return type(self)(*rows)
+
     def packed(self, bits: int = 16) -> "PackedMap":
         """Return the map with its knots as integers of this width."""
         return PackedMap.of(torch.stack([self.x, self.move_by]).cpu(), bits)
@@ -84,7 +100,7 @@ class KnotMap:
         z.copy_(self.move_by.gather(1, i) + along + (inside - z))
 
 
-INTEGER_TYPES = {16: torch.int16, 32: torch.int32}
+INTEGER_TYPES = {8: torch.int8, 16: torch.int16, 32: torch.int32}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,5 @@
 // A recorded flow: moves particles from noise to images by the maps of a model file, as
-// `sliceflow/runtime` does. Particles are columns: row i of n particles begins at i n.
+// `sliceflow/runtime` does, in float64 too. Particles are columns: row i of n particles begins at i n.
 
 import { ModelFile } from "./file.js";
 import { levelBasis, multiply, offsets, orthonormalize, product, transposed } from "./matrix.js";
@@ -281,8 +281,8 @@ class Maps {
 
   unpack(values, row) {
     const { k, half, knots, low, high } = this;
-    const step = (high[row] - low[row]) / (2 * half - 1);
-    for (let j = 0; j < k; j++) values[j] = low[row] + (knots[row * k + j] + half) * step;
+    const step = (high[row] - low[row]) / (2 * half - 1), from = row * k;
+    for (let j = 0; j < k; j++) values[j] = low[row] + (knots[from + j] + half) * step;
   }
 }
 
