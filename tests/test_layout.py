@@ -23,6 +23,7 @@ ORDER = [
     "data",
     "metrics",
     "viz",
+    "notebook",
     "tables",
     "files",
     "model",

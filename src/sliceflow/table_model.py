@@ -9,8 +9,11 @@ import numpy as np
 from sliceflow.core._random import child_seed
 from sliceflow.core._validation import check_integer, check_seed
 from sliceflow.files._table_models import read_table_model, write_table_model
+from sliceflow.notebook._panel import Panel
+from sliceflow.notebook._rows import N_ROWS, Rows
 from sliceflow.tables._chain import Chain
 from sliceflow.tables._columns import GAP, Column
+from sliceflow.tables._described import described
 from sliceflow.tables._frames import Values
 from sliceflow.tables._layouts import Layout
 from sliceflow.tables._questions import Given, Question
@@ -46,6 +49,9 @@ class TableModel:
         default_factory=dict, init=False, repr=False
     )
 
+    def __repr__(self) -> str:
+        return f"TableModel(n_rows={self.n_rows}, columns={len(self.columns)})"
+
     def sample(self, n: int, given: Given | None = None, random_state: Any = None) -> Any:
         """Return n new rows, as the kind of table that the data was.
 
@@ -60,14 +66,41 @@ class TableModel:
         random_state : int, NumPy generator or None
             The seed: the same seed gives the same rows. By default each call gives new rows.
         """
+        return self.layout.restore(self._sampled(n, given, random_state))
+
+    def show(self, n: int = N_ROWS, given: Given | None = None, random_state: Any = None) -> Rows:
+        """Return n new rows to look at, which a notebook displays; see `sample`."""
+        return Rows.of(self._shown(n, given, random_state))
+
+    def _shown(self, n: int, given: Given | None, random_state: Any) -> dict[str, list[Any]]:
+        """Return the columns of n new rows by name; gaps are None."""
+        pairs = {
+            name: zip(values, gaps, strict=True)
+            for name, (values, gaps) in self._sampled(n, given, random_state).items()
+        }
+        return {
+            name: [None if is_gap else value for value, is_gap in both]
+            for name, both in pairs.items()
+        }
+
+    def _repr_html_(self) -> str:
+        return self.panel("TableModel").html()
+
+    def panel(self, title: str) -> Panel:
+        """Return what a notebook shows: the columns, how their values are spread, and some rows."""
+        facts = {"made from": f"{self.n_rows:,} rows", "columns": len(self.columns)}
+        rows = Rows.of(self._shown(N_ROWS, None, 0), **described(self.columns))
+        return Panel(title, facts, rows=rows)
+
+    def _sampled(self, n: int, given: Given | None, random_state: Any) -> dict[str, Values]:
+        """Return the values of n new rows by column, and which of them are gaps."""
         n, seed = check_integer("n", n, 1), check_seed(random_state)
         question = Question.of(given or {}, self.columns)
         codes = self._drawn(n, question, seed)
-        values = {
+        return {
             column.name: self._values(i, codes[:, i], question)
             for i, column in enumerate(self.columns)
         }
-        return self.layout.restore(values)
 
     def read_value(self, name: str, text: str) -> Any:
         """Return the value of a column that is written like this, as in a file of the data."""
