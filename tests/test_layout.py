@@ -26,6 +26,7 @@ ORDER = [
     "notebook",
     "tables",
     "files",
+    "hub",
     "model",
     "table_model",
     "models",

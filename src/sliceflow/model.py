@@ -28,6 +28,7 @@ from sliceflow.flow._progress import Progress
 from sliceflow.flow._spec import Spec
 from sliceflow.flow._starts import Sampler
 from sliceflow.flow._state import Record, State
+from sliceflow.hub._mixin import OnHub
 from sliceflow.notebook._panel import Panel
 from sliceflow.notebook._pictures import can_be_shown, embedded, picture_of, pixels_of
 from sliceflow.notebook._rows import N_ROWS, Rows, plot_values
@@ -105,7 +106,7 @@ class DirectionCache:
 
 
 @dataclass(frozen=True, eq=False)
-class Model(BaseFlow):
+class Model(BaseFlow, OnHub):
     """A recorded flow, which draws samples without the data.
 
     A sample depends only on the model, the seed, its number and its condition. Its bits are the

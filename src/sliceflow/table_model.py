@@ -9,6 +9,7 @@ import numpy as np
 from sliceflow.core._random import child_seed
 from sliceflow.core._validation import check_integer, check_seed
 from sliceflow.files._table_models import read_table_model, write_table_model
+from sliceflow.hub._mixin import OnHub
 from sliceflow.notebook._panel import Panel
 from sliceflow.notebook._rows import N_ROWS, Rows
 from sliceflow.tables._chain import Chain
@@ -26,7 +27,7 @@ MAX_TRIED, MAX_AT_ONCE = 1_000_000, 200_000
 
 
 @dataclass(frozen=True, eq=False)
-class TableModel:
+class TableModel(OnHub):
     """Draws rows of a table, without the data.
 
     Parameters
