@@ -33,6 +33,7 @@ ORDER = [
     "runs",
     "estimator",
     "table",
+    "mlflow",
     "launch",
     "reproduce",
     "cli",
@@ -61,7 +62,8 @@ def imports(name):
             found = [alias.name for alias in node.names]
         else:
             continue
-        local = {module.removeprefix("sliceflow.") for module in found}
+        ours = [module for module in found if module.startswith("sliceflow")]
+        local = {module.removeprefix("sliceflow.") for module in ours}
         yield from local & set(MODULES) - {name, ""}
 
 

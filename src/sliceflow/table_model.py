@@ -71,17 +71,15 @@ class TableModel(OnHub):
 
     def show(self, n: int = N_ROWS, given: Given | None = None, random_state: Any = None) -> Rows:
         """Return n new rows to look at, which a notebook displays; see `sample`."""
-        return Rows.of(self._shown(n, given, random_state))
+        return Rows.of(self.sample_columns(n, given, random_state))
 
-    def _shown(self, n: int, given: Given | None, random_state: Any) -> dict[str, list[Any]]:
-        """Return the columns of n new rows by name; gaps are None."""
-        pairs = {
-            name: zip(values, gaps, strict=True)
-            for name, (values, gaps) in self._sampled(n, given, random_state).items()
-        }
+    def sample_columns(
+        self, n: int, given: Given | None = None, random_state: Any = None
+    ) -> dict[str, list[Any]]:
+        """Return the columns of n new rows by name; gaps are None. See `sample`."""
         return {
-            name: [None if is_gap else value for value, is_gap in both]
-            for name, both in pairs.items()
+            name: [None if is_gap else value for value, is_gap in zip(values, gaps, strict=True)]
+            for name, (values, gaps) in self._sampled(n, given, random_state).items()
         }
 
     def _repr_html_(self) -> str:
@@ -90,7 +88,7 @@ class TableModel(OnHub):
     def panel(self, title: str) -> Panel:
         """Return what a notebook shows: the columns, how their values are spread, and some rows."""
         facts = {"made from": f"{self.n_rows:,} rows", "columns": len(self.columns)}
-        rows = Rows.of(self._shown(N_ROWS, None, 0), **described(self.columns))
+        rows = Rows.of(self.sample_columns(N_ROWS, None, 0), **described(self.columns))
         return Panel(title, facts, rows=rows)
 
     def _sampled(self, n: int, given: Given | None, random_state: Any) -> dict[str, Values]:
