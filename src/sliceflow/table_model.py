@@ -22,6 +22,9 @@ from sliceflow.tables._questions import Given, Question
 MIN_DRAWN, MAX_DRAWN = 10_000, 50_000
 """A model draws ten times the rows that it was made from to answer a question, within these."""
 
+MAX_QUICK = 50
+"""Maximum number of columns of which notebooks draw rows unasked: at most a second on one core."""
+
 MAX_TRIED, MAX_AT_ONCE = 1_000_000, 200_000
 """Maximum number of rows drawn until enough are within given ranges: in all, and at once."""
 
@@ -88,8 +91,11 @@ class TableModel(OnHub):
     def panel(self, title: str) -> Panel:
         """Return what a notebook shows: the columns, how their values are spread, and some rows."""
         facts = {"made from": f"{self.n_rows:,} rows", "columns": len(self.columns)}
-        rows = Rows.of(self.sample_columns(N_ROWS, None, 0), **described(self.columns))
-        return Panel(title, facts, rows=rows)
+        about = described(self.columns)
+        if len(self.columns) > MAX_QUICK:
+            rows = Rows([column.name for column in self.columns], (), **about)
+            return Panel(title, facts, rows=rows, note="show() draws rows")
+        return Panel(title, facts, rows=Rows.of(self.sample_columns(N_ROWS, None, 0), **about))
 
     def _sampled(self, n: int, given: Given | None, random_state: Any) -> dict[str, Values]:
         """Return the values of n new rows by column, and which of them are gaps."""

@@ -132,6 +132,13 @@ def test_a_large_model_is_shown_without_sampling(monkeypatch):
     assert "draws samples" in table._repr_html_()
 
 
+def test_a_wide_table_is_shown_without_sampling(monkeypatch):
+    table = SlicedTable(random_state=0).fit(mixed(50))
+    monkeypatch.setattr("sliceflow.table_model.MAX_QUICK", 3)
+    monkeypatch.setattr(sliceflow.TableModel, "_sampled", lambda *_: pytest.fail("it samples"))
+    assert "show() draws rows" in table._repr_html_()
+
+
 def test_a_loaded_model_shows_the_picture_of_its_file(tmp_path, monkeypatch):
     model, path = flow(y=LABELS).model_, tmp_path / "model.zip"
     model.save(path)
