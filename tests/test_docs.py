@@ -56,7 +56,7 @@ def test_blocks_run(document, place):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for command in commands(document):
         if command not in done:  # documents may say the same
-            environment = os.environ | {"PATH": path}
+            environment = os.environ | {"PATH": path, "MLFLOW_DISABLE_TELEMETRY": "true"}
             subprocess.run(command, cwd=folder, env=environment, check=True, timeout=600)
             done.add(command)
 

@@ -23,15 +23,18 @@ ORDER = [
     "data",
     "metrics",
     "viz",
+    "notebook",
     "tables",
     "files",
     "runtime",
+    "hub",
     "model",
     "table_model",
     "models",
     "runs",
     "estimator",
     "table",
+    "mlflow",
     "launch",
     "reproduce",
     "web",
@@ -61,7 +64,8 @@ def imports(name):
             found = [alias.name for alias in node.names]
         else:
             continue
-        local = {module.removeprefix("sliceflow.") for module in found}
+        ours = [module for module in found if module.startswith("sliceflow")]
+        local = {module.removeprefix("sliceflow.") for module in ours}
         yield from local & set(MODULES) - {name, ""}
 
 

@@ -18,6 +18,7 @@ from .flow import (
 from .model import Model
 from .models import load
 from .runs._plan import Plan
+from .runs._run import Run
 from .table import SlicedTable
 from .table_model import TableModel
 from .tables._imputer import SlicedImputer, impute
@@ -38,6 +39,7 @@ __all__ = [
     "Noise",
     "Observed",
     "Plan",
+    "Run",
     "SlicedFlow",
     "SlicedImputer",
     "SlicedTable",

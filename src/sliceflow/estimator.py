@@ -39,7 +39,8 @@ from sliceflow.flow._spec import Spec
 from sliceflow.flow._starts import Gaussian, Noise, Start
 from sliceflow.flow._targets import ArrayTarget, Target, balanced, mixed
 from sliceflow.flow.schedules import PRESETS, SHRINKING, Stage, by_name
-from sliceflow.model import Model
+from sliceflow.model import N_EXAMPLES, Model
+from sliceflow.notebook._pictures import can_be_shown, picture_of
 from sliceflow.runs._plan import Plan
 from sliceflow.transport import KNOTS
 
@@ -325,6 +326,20 @@ class SlicedFlow(Parameters):
     ) -> None:
         """Write the model to a file, which `sliceflow.load` reads; see `Model.save`."""
         self._fitted().save(path, about, metrics)
+
+    def show(self, n: int | None = None, y: Any = None, random_state: Any = None) -> Any:
+        """Return new samples to look at; see `Model.show`."""
+        return self._fitted().show(n, y, random_state)
+
+    def _repr_html_(self) -> str | None:
+        """Return what a notebook shows, or None for the plain `repr`."""
+        model: Model | None = getattr(self, "model_", None)
+        if model is None:
+            return None
+        # particles are at hand, unlike samples
+        is_shown = can_be_shown(model.shape)
+        picture = picture_of(self.particles_[:N_EXAMPLES]) if is_shown else None
+        return model.panel(repr(self), picture).html()
 
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):

@@ -20,14 +20,20 @@ from sliceflow.core._random import Draw, Key, child_seed
 from sliceflow.core._threads import parallel
 from sliceflow.core._validation import check_integer, check_seed
 from sliceflow.directions import Block, Operator, slices
-from sliceflow.files._model_card import card_parts
+from sliceflow.files._archive import PICTURE
+from sliceflow.files._model_card import card_parts, facts_of
 from sliceflow.files._models import read_model, write_model
 from sliceflow.flow._flow import BaseFlow, StageContext
 from sliceflow.flow._progress import Progress
 from sliceflow.flow._spec import Spec
 from sliceflow.flow._starts import Sampler
 from sliceflow.flow._state import Record, State
+from sliceflow.hub._mixin import OnHub
+from sliceflow.notebook._panel import Panel
+from sliceflow.notebook._pictures import can_be_shown, embedded, picture_of, pixels_of
+from sliceflow.notebook._rows import N_ROWS, Rows, plot_values
 from sliceflow.transport import PackedMap
+from sliceflow.viz import sheet
 
 Device = str | torch.device
 
@@ -43,6 +49,13 @@ CACHE_BYTES = 2**28
 
 N_EXAMPLES = 80
 """Number of samples in the picture of a model card."""
+
+N_PLOTTED = 500
+"""Number of values in the plots above the rows that notebooks show."""
+
+QUICK_WORK = 4e7
+"""Maximum work of what notebooks draw unasked, in moves of one coordinate in one step: at most a
+second on one core."""
 
 MAX_BATCHES = 4
 """Maximum number of batches that a thread has in memory at a time."""
@@ -93,7 +106,7 @@ class DirectionCache:
 
 
 @dataclass(frozen=True, eq=False)
-class Model(BaseFlow):
+class Model(BaseFlow, OnHub):
     """A recorded flow, which draws samples without the data.
 
     A sample depends only on the model, the seed, its number and its condition. Its bits are the
@@ -119,6 +132,11 @@ class Model(BaseFlow):
         default_factory=dict, init=False, repr=False
     )
     _cache: DirectionCache = field(default_factory=DirectionCache, init=False, repr=False)
+    _pictures: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
+
+    def __repr__(self) -> str:
+        steps = sum(stage.steps for stage in self.spec.schedule)
+        return f"Model(shape={self.shape}, condition={self.spec.condition}, steps={steps})"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -220,22 +238,91 @@ class Model(BaseFlow):
         the file.
         """
         parts = self.spec, self.codec, self.start, self.record
-        card = card_parts(self.spec, self.codec, self._examples(), about, metrics or {})
+        card = card_parts(self.spec, self.codec, self._picture(), about, metrics or {})
         write_model(Path(path), parts, card)
 
     @classmethod
     @cpu_by_default()
     def load(cls, path: str | Path) -> Self:
         """Read a model from a file. `FileError` says what is wrong with it."""
-        return cls(*read_model(Path(path)))
+        parts, picture = read_model(Path(path))
+        model = cls(*parts)
+        if picture is not None:
+            model._pictures[PICTURE] = picture
+        return model
 
-    def _examples(self) -> np.ndarray | None:
-        """Return samples for a picture, if the model has images and needs no data to sample."""
-        codec, channels = self.codec, self.shape[0]
-        if codec.needs_data or not codec.x.is_pixels or channels > 4:
+    def _picture(self) -> bytes | None:
+        """Return a picture of samples, if the model has images and needs no data to sample."""
+        codec = self.codec
+        if codec.needs_data or not codec.x.is_pixels or not can_be_shown(self.shape):
             return None
-        y = None if codec.classes is None else np.resize(codec.classes, N_EXAMPLES)
-        return self.sample(N_EXAMPLES, y, self.spec.seed, output="numpy")
+        if PICTURE not in self._pictures:
+            y = None if codec.classes is None else np.resize(codec.classes, N_EXAMPLES)
+            samples = self.sample(N_EXAMPLES, y, self.spec.seed, output="numpy")
+            self._pictures[PICTURE] = picture_of(samples, min(10, codec.condition.l or 10))
+        return self._pictures[PICTURE]
+
+    def show(self, n: int | None = None, y: Any = None, random_state: Any = None) -> Any:
+        """Return new samples to look at: images as one picture (Pillow), or rows with their names.
+
+        A notebook displays either; in a terminal, print rows, and ``show().show()`` a picture.
+
+        Parameters
+        ----------
+        n : int, optional
+            The number of samples; by default 80 images, or 5 rows.
+        y : label, columns, or row of x, or n of them
+            The condition, as for `sample`. If it is a label, all labels by default.
+        random_state : int, NumPy generator or None
+            The seed of these samples. By default each call shows new ones.
+        """
+        is_images = len(self.shape) == 3
+        n = check_integer("n", (N_EXAMPLES if is_images else N_ROWS) if n is None else n, 1)
+        labels = self._labels(n) if y is None else None
+        samples = self.sample(n, y if labels is None else labels, random_state, output="numpy")
+        if is_images:
+            return sheet(pixels_of(samples), labels)
+        return Rows.of(self._columns(samples, labels))
+
+    def _labels(self, n: int) -> np.ndarray | None:
+        """Return n labels, all as often, in order; None if there are none."""
+        classes = self.codec.classes
+        return None if classes is None else np.sort(np.resize(classes, n))
+
+    def _columns(self, x: np.ndarray, labels: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Return the columns of rows, and their labels, by name."""
+        columns = [*x.T, *([] if labels is None else [labels])]
+        return dict(zip(self.codec.columns, columns, strict=False))
+
+    def _repr_html_(self) -> str:
+        return self.panel("Model").html()
+
+    def panel(self, title: str, picture: bytes | None = None) -> Panel:
+        """Return what a notebook shows: facts, and samples if they are at hand or quick to draw."""
+        facts = facts_of(self.spec, self.codec, sum(T.nbytes for T in self.record.maps))
+        rows = self._some_rows() if len(self.shape) == 1 else None
+        if picture is None and (PICTURE in self._pictures or self._is_quick):
+            picture = self._picture()
+        drawn = None if picture is None else embedded(picture, "Samples, not picked")
+        is_empty = drawn is None and (rows is None or not rows.cells)
+        call = "show(y=...)" if self.codec.needs_data else "show()"
+        return Panel(title, facts, drawn, rows, f"{call} draws samples" if is_empty else "")
+
+    @property
+    def _is_quick(self) -> bool:
+        steps = sum(stage.steps for stage in self.spec.schedule)
+        return steps * self.codec.n_coordinates * self._width <= QUICK_WORK
+
+    def _some_rows(self) -> Rows:
+        """Return a few rows, and plots of more of them; only names if they would take long."""
+        if self.codec.needs_data or not self._is_quick:
+            return Rows(self.codec.columns, ())
+        labels = self._labels(N_PLOTTED)
+        samples = self.sample(N_PLOTTED, labels, self.spec.seed, output="numpy")
+        step = N_PLOTTED // N_ROWS  # so that rows of several labels are among them
+        columns = self._columns(samples, labels)
+        plots = [plot_values(column) for column in samples.T]
+        return Rows.of({name: values[::step] for name, values in columns.items()}, plots=plots)
 
     def inpaint(
         self,

@@ -8,6 +8,7 @@ import numpy as np
 
 from sliceflow.core._parameters import Parameters
 from sliceflow.core._validation import check_flag, check_integer, check_seed
+from sliceflow.notebook._rows import N_ROWS, Rows
 from sliceflow.table_model import TableModel
 from sliceflow.tables._chain import Chain
 from sliceflow.tables._compare import told_apart
@@ -163,6 +164,15 @@ class SlicedTable(Parameters):
     def sample(self, n: int, given: Given | None = None, random_state: Any = None) -> Any:
         """Return n new rows; see `TableModel.sample`."""
         return self._fitted().sample(n, given, random_state)
+
+    def show(self, n: int = N_ROWS, given: Given | None = None, random_state: Any = None) -> Rows:
+        """Return n new rows to look at; see `TableModel.show`."""
+        return self._fitted().show(n, given, random_state)
+
+    def _repr_html_(self) -> str | None:
+        """Return what a notebook shows, or None for the plain `repr`, before maps are made."""
+        model = getattr(self, "_model", None)
+        return None if model is None else model.panel(repr(self)).html()
 
     def score(self, table: Any, y: None = None) -> float:
         """Return the error of a classifier that tells samples from these rows; at best 0.5.

@@ -9,8 +9,12 @@ import numpy as np
 from sliceflow.core._random import child_seed
 from sliceflow.core._validation import check_integer, check_seed
 from sliceflow.files._table_models import read_table_model, write_table_model
+from sliceflow.hub._mixin import OnHub
+from sliceflow.notebook._panel import Panel
+from sliceflow.notebook._rows import N_ROWS, Rows
 from sliceflow.tables._chain import Chain
 from sliceflow.tables._columns import GAP, Column
+from sliceflow.tables._described import described
 from sliceflow.tables._frames import Values
 from sliceflow.tables._layouts import Layout
 from sliceflow.tables._questions import Given, Question
@@ -18,12 +22,15 @@ from sliceflow.tables._questions import Given, Question
 MIN_DRAWN, MAX_DRAWN = 10_000, 50_000
 """A model draws ten times the rows that it was made from to answer a question, within these."""
 
+MAX_QUICK = 50
+"""Maximum number of columns of which notebooks draw rows unasked: at most a second on one core."""
+
 MAX_TRIED, MAX_AT_ONCE = 1_000_000, 200_000
 """Maximum number of rows drawn until enough are within given ranges: in all, and at once."""
 
 
 @dataclass(frozen=True, eq=False)
-class TableModel:
+class TableModel(OnHub):
     """Draws rows of a table, without the data.
 
     Parameters
@@ -46,6 +53,9 @@ class TableModel:
         default_factory=dict, init=False, repr=False
     )
 
+    def __repr__(self) -> str:
+        return f"TableModel(n_rows={self.n_rows}, columns={len(self.columns)})"
+
     def sample(self, n: int, given: Given | None = None, random_state: Any = None) -> Any:
         """Return n new rows, as the kind of table that the data was.
 
@@ -60,14 +70,42 @@ class TableModel:
         random_state : int, NumPy generator or None
             The seed: the same seed gives the same rows. By default each call gives new rows.
         """
+        return self.layout.restore(self._sampled(n, given, random_state))
+
+    def show(self, n: int = N_ROWS, given: Given | None = None, random_state: Any = None) -> Rows:
+        """Return n new rows to look at, which a notebook displays; see `sample`."""
+        return Rows.of(self.sample_columns(n, given, random_state))
+
+    def sample_columns(
+        self, n: int, given: Given | None = None, random_state: Any = None
+    ) -> dict[str, list[Any]]:
+        """Return the columns of n new rows by name; gaps are None. See `sample`."""
+        return {
+            name: [None if is_gap else value for value, is_gap in zip(values, gaps, strict=True)]
+            for name, (values, gaps) in self._sampled(n, given, random_state).items()
+        }
+
+    def _repr_html_(self) -> str:
+        return self.panel("TableModel").html()
+
+    def panel(self, title: str) -> Panel:
+        """Return what a notebook shows: the columns, how their values are spread, and some rows."""
+        facts = {"made from": f"{self.n_rows:,} rows", "columns": len(self.columns)}
+        about = described(self.columns)
+        if len(self.columns) > MAX_QUICK:
+            rows = Rows([column.name for column in self.columns], (), **about)
+            return Panel(title, facts, rows=rows, note="show() draws rows")
+        return Panel(title, facts, rows=Rows.of(self.sample_columns(N_ROWS, None, 0), **about))
+
+    def _sampled(self, n: int, given: Given | None, random_state: Any) -> dict[str, Values]:
+        """Return the values of n new rows by column, and which of them are gaps."""
         n, seed = check_integer("n", n, 1), check_seed(random_state)
         question = Question.of(given or {}, self.columns)
         codes = self._drawn(n, question, seed)
-        values = {
+        return {
             column.name: self._values(i, codes[:, i], question)
             for i, column in enumerate(self.columns)
         }
-        return self.layout.restore(values)
 
     def read_value(self, name: str, text: str) -> Any:
         """Return the value of a column that is written like this, as in a file of the data."""

@@ -20,7 +20,9 @@ __all__ = [
     "save_film",
     "save_gif",
     "save_picture",
+    "sheet",
     "triptych",
+    "zoom_of",
 ]
 
 GAP = 2
@@ -96,6 +98,21 @@ def draw(table: np.ndarray, zoom: int = 1, names: Sequence[str] = ()) -> Image.I
     size = (picture.width * zoom, picture.height * zoom)
     picture = picture.resize(size, Image.Resampling.NEAREST)
     return _with_names(picture, names, zoom * (height + GAP)) if names else picture
+
+
+def sheet(pixels: np.ndarray, labels: np.ndarray | None = None) -> Image.Image:
+    """Return images as a square grid or, with several labels, as rows with their names."""
+    columns, names = max(1, round(len(pixels) ** 0.5)), list[str]()
+    if labels is None or len(np.unique(labels)) == 1:
+        table = grid(pixels, columns)
+    else:
+        table, names = named_rows(pixels, labels, columns)
+    return draw(table, zoom_of(pixels.shape), names)
+
+
+def zoom_of(shape: tuple[int, ...]) -> int:
+    """Return the factor by which small images are enlarged, so that they can be seen."""
+    return max(1, 64 // shape[-1])
 
 
 def _with_names(picture: Image.Image, names: Sequence[str], height: int) -> Image.Image:

@@ -17,9 +17,9 @@ from sliceflow.core._atomic import replacing
 from sliceflow.data._tables import save_csv
 from sliceflow.model import Model
 from sliceflow.models import load
-from sliceflow.runs._run import Run, draw_grid, zoom_of
+from sliceflow.runs._run import Run
 from sliceflow.table_model import TableModel
-from sliceflow.viz import GAP, draw, save_picture, triptych
+from sliceflow.viz import GAP, draw, save_picture, sheet, triptych, zoom_of
 
 MAX_PIXELS = 89_478_485
 """Maximum number of pixels of a picture: Pillow refuses larger ones as a possible attack."""
@@ -147,7 +147,7 @@ def save_samples(out: Path, model: Model, x: np.ndarray, y: np.ndarray | None) -
     elif kind == ".csv":
         _save_table(out, model, x, y)
     elif kind == ".png":
-        draw_grid(x, out, None if model.codec.classes is None else y)
+        save_picture(sheet(x, None if model.codec.classes is None else y), out)
     else:
         _save_folder(out, x, y)
 

@@ -24,6 +24,8 @@ from sliceflow.core._validation import MAX_MAGNITUDE
 
 MANIFEST = "manifest.json"
 CARD, PICTURE = "README.md", "samples.png"
+PNG, MAX_PICTURE = b"\x89PNG", 2**22
+"""How a PNG file begins, and the maximum size in bytes of a picture that notebooks show."""
 CHECKSUM_LABEL, CHECKSUM_DIGITS = b"sha256:", 64
 READ_BYTES = 2**20
 
@@ -159,6 +161,11 @@ class Archive:
             raise FileError(f"{name} does not have the size of the manifest")
         self._unread.discard(name)
         return self._zip.read(info)  # the checksum of the whole file covers it
+
+    def picture(self) -> bytes | None:
+        """Return the picture of the card, if there is one that notebooks can show."""
+        data = self.read(PICTURE) if PICTURE in self._manifest else b""
+        return data if data.startswith(PNG) and len(data) <= MAX_PICTURE else None
 
     def arrays(self, name: str, sizes: Sizes) -> dict[str, np.ndarray]:
         """Return the arrays of a part, if they are as expected, and finite."""

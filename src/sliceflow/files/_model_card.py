@@ -1,34 +1,28 @@
 """The model card: describes a model to a person who finds its file."""
 
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple
-
-import numpy as np
+from textwrap import shorten
 
 from sliceflow.codec._codec import Codec
 from sliceflow.files._archive import CARD, PICTURE
 from sliceflow.flow._spec import Spec
-from sliceflow.viz import draw, grid
+
+MAX_GIVEN = 200
+"""Maximum number of characters of what samples are given, among the facts."""
 
 
 def card_parts(
     spec: Spec,
     codec: Codec,
-    samples: np.ndarray | None,
+    picture: bytes | None,
     about: str,
     metrics: Mapping[str, float],
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the card, in Markdown, and the picture that it shows, if there are samples."""
-    if samples is not None:
-        yield PICTURE, _picture(samples, columns=min(10, codec.condition.l or 10))
-    yield CARD, _text(spec, codec, about, metrics, samples is not None).encode()
-
-
-def _picture(samples: np.ndarray, columns: int) -> bytes:
-    file = io.BytesIO()
-    draw(grid(samples, columns), 2).save(file, "PNG")
-    return file.getvalue()
+    """Yield the card, in Markdown, and the picture of samples that it shows, if there is one."""
+    if picture is not None:
+        yield PICTURE, picture
+    yield CARD, _text(spec, codec, about, metrics, picture is not None).encode()
 
 
 def _text(
@@ -61,6 +55,19 @@ def _given(codec: Codec) -> tuple[str, str]:
     if codec.condition.mask is not None:
         return "given a part of it", ", y=rows"
     return "unconditionally", ""
+
+
+def facts_of(spec: Spec, codec: Codec, n_bytes: int) -> dict[str, object]:
+    """Return facts about a model, of which so many bytes are recorded, for a notebook."""
+    sides, steps = "×".join(map(str, spec.shape)), sum(stage.steps for stage in spec.schedule)
+    given, _ = _given(codec)
+    return {
+        "draws": f"images of {sides}" if len(spec.shape) == 3 else f"rows of {sides} columns",
+        "given": shorten(given.removeprefix("given "), MAX_GIVEN),
+        "steps": f"{steps:,}, by {spec.engine}",
+        "size": f"{n_bytes / 1e6:.3g} MB",
+        "seed": spec.seed,
+    }
 
 
 def _table(head: str, rows: list[str]) -> str:

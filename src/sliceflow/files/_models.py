@@ -83,15 +83,18 @@ def write_model(path: Path, parts: Parts, card: Iterable[tuple[str, bytes]]) -> 
     write(path, chain(_parts(*parts), card))
 
 
-def read_model(path: Path) -> Parts:
-    """Read a model from a file, after verifying its checksums. Any problem is a `FileError`."""
+def read_model(path: Path) -> tuple[Parts, bytes | None]:
+    """Read a model and its picture from a file, after verifying its checksums.
+
+    Any problem is a `FileError`.
+    """
     with opened(path, FORMAT, VERSION, MIGRATIONS) as archive:
         spec = _spec(archive)
         steps = spec.steps_before(len(spec.schedule))
         record = read_record(archive, spec, spec.schedule, steps)
         parts = spec, _codec(archive, spec), _start(archive, spec), record
         archive.check_all_is_read()
-        return parts
+        return parts, archive.picture()
 
 
 def describe_model(path: str | Path) -> tuple[Config, str]:

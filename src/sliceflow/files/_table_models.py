@@ -202,7 +202,7 @@ def _forest(part: dict[str, np.ndarray], n_columns: int) -> Forest:
 
 def _card(columns: tuple[Column, ...], n_rows: int, about: str) -> str:
     """Return what describes the model to a person who finds its file."""
-    rows = "\n".join(f"| {c.name} | {_kind(c)} | {len(c.values):,} |" for c in columns)
+    rows = "\n".join(f"| {c.name} | {c.kind} | {len(c.values):,} |" for c in columns)
     return (
         f"# {about or 'A model of a table'}\n\n"
         f"Draws rows of a table, made from {n_rows:,} rows.\n\n"
@@ -210,11 +210,3 @@ def _card(columns: tuple[Column, ...], n_rows: int, about: str) -> str:
         "    rows = sliceflow.load(path).sample(100)  # path of this file\n\n"
         f"| column | values | distinct |\n|---|---|---|\n{rows}\n"
     )
-
-
-def _kind(column: Column) -> str:
-    """Return what the values of a column are, for a person."""
-    if column.dtype == object:
-        return "ordered words" if column.is_ordered else "words"
-    kinds = {"i": "whole numbers", "f": "numbers", "M": "dates or times", "m": "durations"}
-    return kinds[column.dtype.kind]

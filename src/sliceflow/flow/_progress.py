@@ -4,9 +4,12 @@ Terminals and notebooks show a bar; files and pipes get a line every few seconds
 """
 
 import sys
+import warnings
 from typing import Any, Self
 
-from tqdm.auto import tqdm
+with warnings.catch_warnings():  # without ipywidgets, a notebook gets plain text, and no advice
+    warnings.filterwarnings("ignore", "IProgress not found")
+    from tqdm.auto import tqdm
 
 from sliceflow.flow._state import State
 from sliceflow.flow.schedules import Stage
@@ -32,7 +35,7 @@ class Lines:
 
 def _style() -> dict[str, Any]:
     """Return the options of tqdm for this terminal, notebook or file."""
-    in_notebook = any("notebook" in base.__module__ for base in tqdm.__mro__)
+    in_notebook = type(sys.stderr).__module__.startswith("ipykernel.")
     if in_notebook or sys.stderr.isatty():
         return {}
     pause = {"mininterval": SECONDS, "delay": SECONDS, "miniters": 1}

@@ -1,13 +1,13 @@
 """Pictures and plots as HTML, which loads no other file."""
 
-import base64
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from markupsafe import Markup
 from PIL import Image
+
+from sliceflow.notebook._pictures import as_png, embedded
 
 WIDTH, HEIGHT = 560, 160
 """Size of a plot in pixels."""
@@ -19,13 +19,8 @@ BARS = 300, 100
 def picture(source: Path | Image.Image, about: str) -> Markup:
     """Return a picture as HTML that contains its bytes."""
     if isinstance(source, Path):
-        data, kind = source.read_bytes(), source.suffix[1:]
-    else:
-        file = io.BytesIO()
-        source.save(file, "PNG")
-        data, kind = file.getvalue(), "png"
-    address = f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
-    return Markup('<img src="{}" alt="{}" title="{}">').format(address, about, about)
+        return embedded(source.read_bytes(), about, source.suffix[1:])
+    return embedded(as_png(source), about)
 
 
 def plot(values: Sequence[float], about: str, floor: float | None = None) -> Markup:

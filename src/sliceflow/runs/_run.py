@@ -16,12 +16,11 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor
@@ -33,9 +32,13 @@ from sliceflow.core._settings import read_settings
 from sliceflow.data._folders import read_image
 from sliceflow.flow._state import State
 from sliceflow.metrics import sliced_wasserstein
+from sliceflow.models import load
+from sliceflow.notebook._panel import Panel
+from sliceflow.notebook._pictures import embedded
+from sliceflow.notebook._rows import plot
 from sliceflow.runs._plan import Plan
 from sliceflow.runs._tensorboard import TensorBoardWriter
-from sliceflow.viz import draw, grid, named_rows, save_film, save_picture
+from sliceflow.viz import save_film, save_picture, sheet
 
 N_SAMPLES, N_FOLLOWED = 100, 25
 """Number of samples in the final picture, and of particles in the picture of each stage."""
@@ -55,9 +58,47 @@ N_COMPARED = 1000
 
 @dataclass(frozen=True)
 class Run:
-    """The paths of a run's files."""
+    """A run: the paths of its files. A notebook shows it as a picture.
+
+    Parameters
+    ----------
+    folder
+        The folder that ``sliceflow fit`` wrote.
+    """
 
     folder: Path
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", Path(self.folder))
+
+    def _repr_html_(self) -> str:
+        try:
+            return self._panel().html()
+        except (FileError, OSError) as error:
+            return Panel(str(self.folder), {}, note=str(error)).html()
+
+    def _panel(self) -> Panel:
+        """Return what a notebook shows: the model, or how far the fit is."""
+        title, facts = str(self.folder), self._facts()
+        if self.model.exists():
+            panel = load(self.model).panel(title)
+            return replace(panel, facts={**panel.facts, **facts})
+        pictures = self.pictures()
+        drawn = embedded(pictures[-1].read_bytes(), "Particles so far") if pictures else None
+        started = f"the fit is not complete: resume it by {self.resume()}"
+        note = started if self.config.exists() else "this folder has no run"
+        return Panel(title, facts, drawn, note=note)
+
+    def _facts(self) -> dict[str, object]:
+        """Return how far the fit is, how good, and where its report is."""
+        facts: dict[str, object] = {}
+        if metrics := self.read_metrics():
+            last, distances = metrics[-1], [line["distance"] for line in metrics]
+            text = f" {last['distance']:.3g}, between two samples of the data {last['floor']:.3g}"
+            facts["steps done"] = last["step"]
+            facts["took"] = f"{sum(line['seconds'] for line in metrics):.0f} s"
+            facts["distance to the data"] = plot(distances) + text
+        return facts | ({"report": self.report} if self.report.exists() else {})
 
     @property
     def config(self) -> Path:
@@ -294,19 +335,4 @@ class RunLogger:
         """Draw the first particles, if they are images."""
         if len(self.plan.spec.shape) == 3:
             pixels, _ = self.plan.samples(state, N_FOLLOWED)
-            draw_grid(pixels, self.run.picture(self.plan.flow.steps_done(state)))
-
-
-def draw_grid(pixels: np.ndarray, path: Path, labels: np.ndarray | None = None) -> None:
-    """Draw images as a square grid or, with several labels, as rows with their names."""
-    columns, names = max(1, round(len(pixels) ** 0.5)), list[str]()
-    if labels is None or len(np.unique(labels)) == 1:
-        table = grid(pixels, columns)
-    else:
-        table, names = named_rows(pixels, labels, columns)
-    save_picture(draw(table, zoom_of(pixels.shape), names), path)
-
-
-def zoom_of(shape: tuple[int, ...]) -> int:
-    """Return the factor by which small images are enlarged, so that they can be seen."""
-    return max(1, 64 // shape[-1])
+            save_picture(sheet(pixels), self.run.picture(self.plan.flow.steps_done(state)))

@@ -63,6 +63,14 @@ class Column:
         counts = np.bincount([number[word] for word in values.tolist()], minlength=len(words))
         return cls(name, values.dtype, as_objects(words), order is not None, counts)
 
+    @property
+    def kind(self) -> str:
+        """What the values are, for a person."""
+        if self.dtype == object:
+            return "ordered words" if self.is_ordered else "words"
+        kinds = {"i": "whole numbers", "f": "numbers", "M": "dates or times", "m": "durations"}
+        return kinds[self.dtype.kind]
+
     @cached_property
     def is_continuous(self) -> bool:
         """Whether values between those of the data may be drawn."""

@@ -7,7 +7,10 @@ import numpy as np
 
 from sliceflow.core._parameters import Parameters
 from sliceflow.core._validation import check_integer, check_seed
+from sliceflow.notebook._panel import Panel
+from sliceflow.notebook._rows import Rows
 from sliceflow.tables._columns import GAP, Column
+from sliceflow.tables._described import described
 from sliceflow.tables._frames import Values
 from sliceflow.tables._imputation import Imputation
 from sliceflow.tables._layouts import MAX_ROWS, read_table, rows_of
@@ -100,6 +103,15 @@ class SlicedImputer(Parameters):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns."""
         return self.feature_names_in_
+
+    def _repr_html_(self) -> str | None:
+        """Return what a notebook shows, or None for the plain `repr`."""
+        if not hasattr(self, "imputation_"):
+            return None
+        columns, links = self.imputation_.columns, self.imputation_.links
+        filled = ", ".join(columns[link.column].name for link in links)
+        rows = Rows([column.name for column in columns], (), **described(columns))
+        return Panel(repr(self), {"fills gaps of": filled or "no column"}, rows=rows).html()
 
     def _retyped(self, raw: Raw) -> Raw:
         given = (self.types or {}).get(raw.name)

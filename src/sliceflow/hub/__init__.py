@@ -1,0 +1,1 @@
+"""The Hugging Face hub: models as repositories. `huggingface_hub` is imported when it is used."""

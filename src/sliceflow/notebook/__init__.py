@@ -1,0 +1,1 @@
+"""What notebooks show: a panel of facts, with a picture or rows."""
