@@ -33,6 +33,7 @@ ORDER = [
     "table",
     "launch",
     "reproduce",
+    "serve",
     "cli",
     "__main__",
 ]

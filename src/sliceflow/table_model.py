@@ -21,6 +21,9 @@ MIN_DRAWN, MAX_DRAWN = 10_000, 50_000
 MAX_TRIED, MAX_AT_ONCE = 1_000_000, 200_000
 """Maximum number of rows drawn until enough are within given ranges: in all, and at once."""
 
+MAX_CHAINS = 32
+"""Maximum number of sets of columns for which a model keeps the maps that answer questions."""
+
 
 @dataclass(frozen=True, eq=False)
 class TableModel:
@@ -123,6 +126,11 @@ class TableModel:
             "give wider ranges, or ask for fewer rows"
         )
 
+    def draw_codes(self) -> np.ndarray:
+        """Return rows of codes, (n, d), from which maps in another order are made."""
+        rows = min(max(10 * self.n_rows, MIN_DRAWN), MAX_DRAWN)
+        return self.chain.draw(np.full((rows, len(self.columns)), float(GAP)), 0)
+
     def _chain(self, exact: tuple[int, ...], allowed: tuple[int, ...]) -> Chain:
         """Return maps that begin with the columns that are given, those with one value first."""
         k, order = len(exact), self.chain.order
@@ -131,9 +139,9 @@ class TableModel:
             return self.chain
         if (exact, allowed) not in self._chains:
             rest = (i for i in order if i not in (*exact, *allowed))
-            rows = min(max(10 * self.n_rows, MIN_DRAWN), MAX_DRAWN)
-            drawn = self.chain.draw(np.full((rows, len(self.columns)), float(GAP)), 0)
             self._chains[exact, allowed] = Chain.fit(
-                drawn, self.columns, (*exact, *allowed, *rest), 0, keep_gaps=True
+                self.draw_codes(), self.columns, (*exact, *allowed, *rest), 0, keep_gaps=True
             )
+            if len(self._chains) > MAX_CHAINS:
+                del self._chains[next(iter(self._chains))]
         return self._chains[exact, allowed]

@@ -13,7 +13,17 @@ from importlib.metadata import version
 
 import yaml
 
-from sliceflow.cli._options import Bench, Evaluate, Fit, Impute, Info, Inpaint, Reproduce, Sample
+from sliceflow.cli._options import (
+    Bench,
+    Evaluate,
+    Fit,
+    Impute,
+    Info,
+    Inpaint,
+    Reproduce,
+    Sample,
+    Serve,
+)
 from sliceflow.cli._parser import parser_of
 from sliceflow.core._exits import BROKEN_PIPE, FAILED, INTERRUPTED, exit_with
 from sliceflow.core._interrupts import cleaning_up
@@ -26,6 +36,7 @@ COMMANDS = {
     "impute": Impute,
     "evaluate": Evaluate,
     "info": Info,
+    "serve": Serve,
     "reproduce": Reproduce,
     "bench": Bench,
 }

@@ -298,13 +298,18 @@ class RunLogger:
 
 
 def draw_grid(pixels: np.ndarray, path: Path, labels: np.ndarray | None = None) -> None:
-    """Draw images as a square grid or, with several labels, as rows with their names."""
+    """Save a picture of images."""
+    save_picture(picture_of(pixels, labels), path)
+
+
+def picture_of(pixels: np.ndarray, labels: np.ndarray | None = None) -> Image.Image:
+    """Return images as a square grid or, with several labels, as rows with their names."""
     columns, names = max(1, round(len(pixels) ** 0.5)), list[str]()
     if labels is None or len(np.unique(labels)) == 1:
         table = grid(pixels, columns)
     else:
         table, names = named_rows(pixels, labels, columns)
-    save_picture(draw(table, zoom_of(pixels.shape), names), path)
+    return draw(table, zoom_of(pixels.shape), names)
 
 
 def zoom_of(shape: tuple[int, ...]) -> int:
