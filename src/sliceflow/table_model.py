@@ -64,7 +64,10 @@ class TableModel:
             The seed: the same seed gives the same rows. By default each call gives new rows.
         """
         n, seed = check_integer("n", n, 1), check_seed(random_state)
-        question = Question.of(given or {}, self.columns)
+        return self.draw(n, Question.of(given or {}, self.columns), seed)
+
+    def draw(self, n: int, question: Question, seed: int) -> Any:
+        """Return n new rows that answer a question."""
         codes = self._drawn(n, question, seed)
         values = {
             column.name: self._values(i, codes[:, i], question)

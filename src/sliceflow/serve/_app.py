@@ -145,9 +145,8 @@ async def _left(request: Request) -> None:
         pass
 
 
-def make_app(services: Mapping[str, Service], limits: Limits) -> ASGIApp:
+def make_app(api: Api) -> ASGIApp:
     """Return the server as an ASGI application."""
-    api = Api(services, limits)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -166,7 +165,7 @@ def make_app(services: Mapping[str, Service], limits: Limits) -> ASGIApp:
     )
     _add_routes(app, api)
     _add_errors(app)
-    app.add_middleware(Guarded, limits=limits)
+    app.add_middleware(Guarded, limits=api.limits)
     app.add_middleware(Counted, metrics=api.metrics)
     return app
 

@@ -1,6 +1,7 @@
 """Errors as answers: JSON after RFC 9457, whose detail names the fix."""
 
 import json
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -11,6 +12,9 @@ from starlette.responses import Response
 
 CLIENT_LEFT = 499
 """Status of a request whose client did not wait: nobody reads it, but metrics show it."""
+
+KIND = re.compile(r"bool$|float$|constrained-|list\[|dict\[|Range$|AnyOf$|nullable\[|function-")
+"""What pydantic calls the kinds of value that a field may have, among the names of fields."""
 
 MAX_SHOWN = 3
 """Maximum number of wrong fields that an answer lists."""
@@ -53,11 +57,13 @@ def answer_of(problem: ProblemError) -> Response:
 
 def wrong_fields(error: RequestValidationError) -> ProblemError:
     """Return the problem of a body that is not as the API says."""
-    found = [f"{_place(one['loc'])}: {one['msg']}" for one in error.errors()[:MAX_SHOWN]]
-    detail = f"{'; '.join(found)}. See /openapi.json for what a request may have"
+    errors = sorted(error.errors(), key=lambda one: -len(one["loc"]))  # the most specific first
+    found = dict.fromkeys(f"{_place(one['loc'])}: {one['msg']}" for one in errors)
+    detail = f"{'; '.join([*found][:MAX_SHOWN])}. See /openapi.json for what a request may have"
     return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
     """Return where in a request something is wrong, such as given.age."""
-    return ".".join(str(part)[:50] for part in loc if part != "body") or "the body"
+    parts = [str(part)[:50] for part in loc if part != "body"]
+    return ".".join(part for part in parts if not KIND.match(part)) or "the body"

@@ -46,7 +46,7 @@ class Queue:
     """
 
     def __init__(self, most: int) -> None:
-        self.most, self.took = most, 1.0
+        self.most, self.took, self.accepted = most, 1.0, 0
         self._jobs: list[Job] = []
         self._changed, self._closed = Condition(), False
         self._thread = Thread(target=self._work, name="sliceflow.serve", daemon=True)
@@ -75,6 +75,7 @@ class Queue:
             self.check()
             job = Job(work)
             self._jobs.append(job)
+            self.accepted += 1
             self._changed.notify()
         return job.future
 

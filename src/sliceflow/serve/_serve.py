@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import uvicorn
 
-from sliceflow.core._terminal import print_safely
+from sliceflow.core._terminal import plural, print_safely
 from sliceflow.model import Model
-from sliceflow.serve._app import make_app
+from sliceflow.serve._app import Api, make_app
 from sliceflow.serve._flows import FlowService
 from sliceflow.serve._limits import MAX_CONNECTIONS, Limits
 from sliceflow.serve._services import Service
@@ -25,7 +25,8 @@ def serve(models: Mapping[str, Model | TableModel], host: str, port: int, limits
     with listening(host, port) as listener:
         for service in services.values():
             service.warm_up()
-        server = uvicorn.Server(config_of(services, limits))
+        api = Api(services, limits)
+        server = uvicorn.Server(config_of(api))
         # uvicorn stops at SIGTERM, and then sends it again: that one must not end the process
         signal.signal(signal.SIGTERM, lambda *_: None)
         at = listener.getsockname()[1]
@@ -33,6 +34,7 @@ def serve(models: Mapping[str, Model | TableModel], host: str, port: int, limits
         print_safely(f"serving {', '.join(services)} on http://{shown}:{at}")
         print(end="", flush=True)
         server.run(sockets=[listener])
+    print_safely(f"stopped after {plural(api.queue.accepted, 'request')} for samples")
 
 
 def service_of(name: str, model: Model | TableModel) -> Service:
@@ -40,10 +42,10 @@ def service_of(name: str, model: Model | TableModel) -> Service:
     return TableService(name, model) if isinstance(model, TableModel) else FlowService(name, model)
 
 
-def config_of(services: Mapping[str, Service], limits: Limits) -> uvicorn.Config:
+def config_of(api: Api) -> uvicorn.Config:
     """Return the configuration of uvicorn."""
     return uvicorn.Config(
-        make_app(services, limits),
+        make_app(api),
         access_log=False,
         backlog=BACKLOG,
         lifespan="on",
@@ -51,7 +53,7 @@ def config_of(services: Mapping[str, Service], limits: Limits) -> uvicorn.Config
         log_level="warning",
         proxy_headers=False,
         server_header=False,
-        timeout_graceful_shutdown=int(limits.seconds) + 5,
+        timeout_graceful_shutdown=int(api.limits.seconds) + 5,
         ws="none",
     )
 

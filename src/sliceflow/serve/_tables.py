@@ -90,10 +90,10 @@ class TableService:
             raise ProblemError(422, 'give values by column, such as given={"age": 30}')
         with as_problems():
             given = {name: self._value(name, value) for name, value in (body.given or {}).items()}
-        _, warnings = with_warnings(lambda: Question.of(given, self.model.columns))
+        question, warnings = with_warnings(lambda: Question.of(given, self.model.columns))
 
         def draw() -> Answer:
-            table = self.model.sample(body.n, given, seed)
+            table = self.model.draw(body.n, question, seed)
             return TableAnswer(table, columns_of(table, self.model.columns))
 
         return TableWork(self, body.n, draw, warnings)
