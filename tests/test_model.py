@@ -82,10 +82,11 @@ def test_parts_of_several_seeds_are_drawn_together(kind):
     sizes = {1: 5, 2: SAMPLE_BATCH + 30, 3: 1, 4: 77}
     y = {seed: None if given is None else np.roll(given, seed, 0)[np.arange(n) % len(given)]
          for seed, n in sizes.items()}  # fmt: skip
+    size = model.group_size if model.adds_noise else 50  # within batches, and across their ends
     parts = [
-        Part(seed, i, model.codec.given(n, y[seed])[..., i : i + model.part_size])
+        Part(seed, i, model.codec.given(n, y[seed])[..., i : i + size])
         for seed, n in sizes.items()
-        for i in range(0, n, model.part_size)
+        for i in range(0, n, size)
     ]
     alone = {seed: model.sample(n, y[seed], random_state=seed) for seed, n in sizes.items()}
     for groups in ([parts], [parts[::-1]], [parts[:2], parts[2:]]):

@@ -101,7 +101,7 @@ class Part:
     seed
         The seed.
     first
-        The number of the first sample, a multiple of `Model.part_size`.
+        The number of the first sample; of a model that adds noise, a multiple of its group size.
     given
         The conditions, as `Codec.given` returns them.
     """
@@ -243,7 +243,7 @@ class Model(BaseFlow):
         device, codec = check_device(device), self.codec.with_output(output)
 
         def draw(parts: Sequence[Part]) -> list[Any]:
-            if self._adds_noise and len(parts) > 1:  # which is drawn for a whole group
+            if self.adds_noise and len(parts) > 1:
                 return [x for part in parts for x in draw([part])]
             z = torch.cat([self._started(part, device) for part in parts], dim=1)
             given = torch.cat([part.given for part in parts], dim=-1)
@@ -318,22 +318,19 @@ class Model(BaseFlow):
         return NARROW_BATCHES * SAMPLE_BATCH if is_narrow else SAMPLE_BATCH
 
     @property
-    def part_size(self) -> int:
-        """The number of samples that have to be drawn together."""
-        return self.group_size if self._adds_noise else SAMPLE_BATCH
-
-    @property
-    def _adds_noise(self) -> bool:
+    def adds_noise(self) -> bool:
+        """Whether steps add noise, which is drawn for whole groups."""
         return self.spec.engine.entropy > 0
 
     def _started(self, part: Part, device: torch.device) -> Tensor:
         """Return the particles of a part, (D, n), where they start."""
-        z = self.codec.particles(part.given).to(device)
+        before, z = part.first % SAMPLE_BATCH, self.codec.particles(part.given).to(device)
+        z = torch.cat([z[:, :1].expand(-1, before), z], dim=1)  # from the start of a batch
         first = part.first // SAMPLE_BATCH
-        for number, batch in enumerate(slices(len(part), SAMPLE_BATCH), first):
+        for number, batch in enumerate(slices(z.shape[1], SAMPLE_BATCH), first):
             rng = self.spec.random(child_seed(part.seed, number), Draw.SAMPLE_START)
             self.spec.condition.set_free(z[:, batch], self.start(rng, z[:, batch]))
-        return z
+        return z[:, before:]
 
     def _moved(self, z: Tensor, part: Part, callbacks: Sequence[Callback]) -> Tensor:
         """Return particles (D, n), moved onto the data. The noise of steps is that of the part."""

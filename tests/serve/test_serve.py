@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import torch
 from mixed_table import mixed
 from PIL import Image
 from serving import serving
@@ -146,12 +147,16 @@ def test_requests_at_the_same_time_keep_their_bits(client, models):
                 assert np.array_equal(together["images"], expected)
 
 
-def test_small_requests_share_a_batch():
-    """Three requests, of three parts each, take turns until no part fits."""
-    works = [FlowWork(None, [np.zeros(n)] * 3, None, []) for n in (10, 100, 200)]
-    groups = filled(works, 256, 2)
-    sizes = [[len(part) for _, part in group] for group in groups]
-    assert sizes == [[10, 100, 10, 100, 10], [200]]
+@pytest.mark.parametrize(
+    ("whole", "expected"),
+    [(False, [[10, 100, 146], [254]]), (True, [[10], [100]])],
+)
+def test_small_requests_share_a_group(whole, expected):
+    """They take turns, by at most a batch, until two groups of 256 are full."""
+    works = [FlowWork(None, 0, torch.empty(0, n), None, []) for n in (10, 100, 400)]
+    groups = filled(works, 256, 2, whole)
+    assert [[len(part) for _, part in group] for group in groups] == expected
+    assert [part.first for _, part in groups[-1]][-1] == (0 if whole else 146)
 
 
 def test_files_are_those_of_the_command_line(client, folder, tmp_path, monkeypatch):

@@ -5,17 +5,18 @@ others. So parts of several requests are moved in one batch.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import zip_longest
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from sliceflow.core._memory import check_memory
-from sliceflow.model import Model, Part
+from sliceflow.model import SAMPLE_BATCH, Model, Part
 from sliceflow.runs._run import picture_of, zoom_of
 from sliceflow.runs._samples import MAX_PIXELS, arrays_of, as_bytes, columns_of
 from sliceflow.serve._answers import Answer, ColumnsAnswer, ImagesAnswer, has_arrow
@@ -41,8 +42,10 @@ class FlowWork:
     ----------
     service
         The flow.
-    left
-        The parts that are not drawn yet, in order.
+    seed
+        The seed.
+    given
+        The conditions of all samples.
     answer_of
         Returns the answer with samples x.
     warnings
@@ -50,28 +53,34 @@ class FlowWork:
     """
 
     service: "FlowService"
-    left: list[Part]
+    seed: int
+    given: Tensor
     answer_of: Callable[[np.ndarray], Answer]
     warnings: list[str]
-    n: int = 0
-    drawn: dict[int, np.ndarray] = field(default_factory=dict)
+    drawn: list[np.ndarray] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.n = sum(map(len, self.left))
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        return self.given.shape[-1]
+
+    @property
+    def n_drawn(self) -> int:
+        """The number of samples that are drawn."""
+        return sum(map(len, self.drawn))
 
     @property
     def is_done(self) -> bool:
-        """Whether all parts are drawn."""
-        return not self.left
+        """Whether all samples are drawn."""
+        return self.n_drawn == self.n
 
-    def add(self, part: Part, x: np.ndarray) -> None:
-        """Keep the samples of a part."""
-        self.left.remove(part)
-        self.drawn[part.first] = x
+    def part(self, first: int, size: int) -> Part:
+        """Return at most so many samples, from the one with this number."""
+        return Part(self.seed, first, self.given[..., first : first + size])
 
     def answer(self) -> Answer:
-        """Return the samples in order."""
-        return self.answer_of(as_bytes(np.concatenate([x for _, x in sorted(self.drawn.items())])))
+        """Return the samples."""
+        return self.answer_of(as_bytes(np.concatenate(self.drawn)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,13 +124,13 @@ class FlowService:
         self._check(body.format, n, n)
         with as_problems():
             y = y_of(model, n, body.given)
-        parts, warnings = with_warnings(lambda: self._parts(n, y, seed))
+        given, warnings = self._given(n, y)
         is_observed = model.codec.condition.mask is not None
 
         def answer_of(x: np.ndarray) -> Answer:
             return self._answer(x, None if is_observed else y)
 
-        return FlowWork(self, parts, answer_of, warnings)
+        return FlowWork(self, seed, given, answer_of, warnings)
 
     def inpaint(self, body: InpaintRequest, seed: int) -> FlowWork:
         """Return the work of filling in images."""
@@ -138,18 +147,18 @@ class FlowService:
         with as_problems():
             images = read_pictures(body.images, self.model.shape)
         each = np.repeat(images, body.n, axis=0)
-        parts, warnings = with_warnings(lambda: self._parts(n, each, seed))
-        given = mask.reshape(self.model.shape).numpy()
+        given, warnings = self._given(n, each)
+        observed = mask.reshape(self.model.shape).numpy()
 
         def answer_of(x: np.ndarray) -> Answer:
             samples = x.reshape(len(images), body.n, *self.model.shape)
             zoom = zoom_of(self.model.shape)
             arrays = arrays_of(self.model, x, None)
             return ImagesAnswer(
-                samples, arrays, None, lambda: draw(triptych(images, given, samples), zoom)
+                samples, arrays, None, lambda: draw(triptych(images, observed, samples), zoom)
             )
 
-        return FlowWork(self, parts, answer_of, warnings)
+        return FlowWork(self, seed, given, answer_of, warnings)
 
     def impute(self, body: ImputeRequest, seed: int) -> FlowWork:
         """Refuse: rows are completed by a model of a table."""
@@ -157,21 +166,23 @@ class FlowService:
 
     def advance(self, works: Sequence[FlowWork]) -> None:
         """Move a group of parts on each thread; requests take turns."""
-        groups = filled(works, self.model.group_size, torch.get_num_threads())
-        drawn = self.model.sample_parts([[p for _, p in group] for group in groups], output="numpy")
-        for group, samples in zip(groups, drawn, strict=True):
-            for (work, part), x in zip(group, samples, strict=True):
-                work.add(part, x)
+        model, threads = self.model, torch.get_num_threads()
+        groups = filled(works, model.group_size, threads, model.adds_noise)
+        drawn = model.sample_parts(
+            [[part for _, part in group] for group in groups], output="numpy"
+        )
+        for (work, _), x in zip(chain(*groups), chain(*drawn), strict=True):
+            work.drawn.append(x)
 
     def warm_up(self) -> None:
         """Draw one sample, given anything that it can be given."""
-        self.model.sample_parts([self._parts(1, example_of(self.model), 0)], output="numpy")
+        self.model.sample(1, example_of(self.model), random_state=0)
 
-    def _parts(self, n: int, y: Any, seed: int) -> list[Part]:
-        """Return the parts in which n samples given y are drawn."""
-        check_memory("n", n, self.model.bytes_of_sample)
-        given, size = self.model.codec.given(n, y), self.model.part_size
-        return [Part(seed, i, given[..., i : i + size]) for i in range(0, n, size)]
+    def _given(self, n: int, y: Any) -> tuple[Tensor, list[str]]:
+        """Return the conditions of n samples given y, and warnings about them."""
+        with as_problems():
+            check_memory("n", n, self.model.bytes_of_sample)
+        return with_warnings(lambda: self.model.codec.given(n, y))
 
     def _check(self, format: str, n: int, pictured: int) -> None:
         """Refuse formats that do not fit the samples, and answers that would be too large."""
@@ -202,22 +213,24 @@ class FlowService:
 
 
 def filled(
-    works: Sequence[FlowWork], size: int, n_groups: int
+    works: Sequence[FlowWork], size: int, n_groups: int, whole: bool
 ) -> list[list[tuple[FlowWork, Part]]]:
-    """Return groups of at most ``size`` samples, filled with parts of requests in turn."""
-    groups: list[list[tuple[FlowWork, Part]]] = [[] for _ in range(n_groups)]
-    room = [size] * n_groups
-    for work, part in _in_turn(works):
-        place = next((i for i in range(n_groups) if room[i] >= len(part)), None)
-        if place is not None:
-            groups[place].append((work, part))
-            room[place] -= len(part)
-        if not any(room):
-            break
-    return [group for group in groups if group]
+    """Return groups of at most ``size`` samples, filled with parts of requests in turn.
 
-
-def _in_turn(works: Sequence[FlowWork]) -> Iterator[tuple[FlowWork, Part]]:
-    """Yield the first part of each request, then the second of each, and so on."""
-    for turn in zip_longest(*(work.left for work in works)):
-        yield from ((w, part) for w, part in zip(works, turn, strict=True) if part is not None)
+    A part is at most a batch, and is cut if a group has no more room. If it has to be ``whole``, it
+    has a group for itself.
+    """
+    groups: list[list[tuple[FlowWork, Part]]] = []
+    room, begun = 0, {work: work.n_drawn for work in works}
+    while waiting := [work for work in works if begun[work] < work.n]:
+        for work in waiting:
+            if not room:
+                if len(groups) == n_groups:
+                    return groups
+                groups.append([])
+                room = size
+            part = work.part(begun[work], size if whole else min(room, SAMPLE_BATCH))
+            groups[-1].append((work, part))
+            begun[work] += len(part)
+            room = 0 if whole else room - len(part)
+    return groups
