@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ from sliceflow import SlicedFlow, SlicedTable
 from sliceflow.model import Model
 from sliceflow.reproduce._speed import seconds
 
-CLIENTS, SECONDS, N = 64, 600, 100
+CLIENTS, SECONDS, N = 64, 600, 10
 """Number of clients, how long they ask, and the number of samples that each request is for."""
 
 MANY = 1000
@@ -57,7 +58,8 @@ def serving(*arguments: object) -> Iterator[tuple[subprocess.Popen, int]]:
         yield server, int(server.stdout.readline().rpartition(":")[2])
     finally:
         server.kill()
-        server.communicate()
+        server.wait()
+        server.stdout.close()
 
 
 def clients(port: int, count: int, duration: float) -> subprocess.Popen:
@@ -67,26 +69,23 @@ def clients(port: int, count: int, duration: float) -> subprocess.Popen:
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
-def found(process: subprocess.Popen) -> tuple[dict[str, int], list[float]]:
-    """Return what clients found: how often each status came, and the milliseconds of answers."""
+def found(process: subprocess.Popen) -> tuple[dict[str, int], list[float], float]:
+    """Return what clients found: how often each status came, milliseconds of answers, seconds."""
     out, _ = process.communicate()
     result = json.loads(out)
-    return result["statuses"], result["ms"]
+    return result["statuses"], result["ms"], result["seconds"]
 
 
 def load(path: Path, model: Model, shrink: int) -> Iterator[Figure]:
     """Yield what many clients find in a long time."""
-    y, duration = np.arange(MANY) % 10, SECONDS / shrink**2
-    model.sample(MANY, y)  # compile
-    alone = MANY / min(seconds(lambda: model.sample(MANY, y)) for _ in range(3))
+    duration = SECONDS / shrink**2
+    many, few = speed(model, MANY), speed(model, N)
     with serving(path) as (server, port):
         asking, sizes = clients(port, CLIENTS, duration), []
-        while asking.poll() is None and not asking.stdout.closed:
+        for _ in range(60):
             time.sleep(duration / 60)
             sizes.append(memory(server.pid))
-            if len(sizes) > 60:
-                break
-        counts, ms = found(asking)
+        counts, ms, took = found(asking)
     errors = sum(count for status, count in counts.items() if status not in ("200", "429"))
     who = f"{CLIENTS} clients, {N} digits each, in {duration / 60:.2g} minutes"
     yield Figure("serve.errors", errors, "", f"answers that are errors other than 429: {who}")
@@ -94,12 +93,20 @@ def load(path: Path, model: Model, shrink: int) -> Iterator[Figure]:
     for q in (50, 99):
         about = f"{'half' if q == 50 else '99 %'} of the answers came within: {who}"
         yield Figure(f"serve.p{q}_ms", float(np.percentile(ms, q)), "ms", about)
-    ratio = len(ms) * N / duration / alone
-    about = f"samples a second, to those of a loop of sample({MANY}): {who}"
-    yield Figure("serve.throughput_ratio", ratio, "times", about)
+    rate = len(ms) * N / took
+    for name, alone, n in (("throughput_ratio", many, MANY), ("sharing_gain", few, N)):
+        about = f"samples a second / those of a loop of sample({n}) in Python: {who}"
+        yield Figure(f"serve.{name}", rate / alone, "times", about)
     early, late = (max(part) for part in (sizes[len(sizes) // 6 : len(sizes) // 3], sizes[-10:]))
     about = f"growth of the server's memory, from the second sixth of the time to the last: {who}"
     yield Figure("serve.growth", 100 * (late / early - 1), "%", about)
+
+
+def speed(model: Model, n: int) -> float:
+    """Return the samples a second of a loop that draws n at a time."""
+    y = np.arange(n) % 10
+    model.sample(n, y)  # compile
+    return n / median(seconds(lambda: model.sample(n, y)) for _ in range(5))
 
 
 def memory(pid: int) -> int:
@@ -150,13 +157,11 @@ def stops(path: Path, count: int) -> Iterator[Figure]:
             asking = clients(port, CLIENTS, READY)
             time.sleep(rng.uniform(2, 5))
             server.send_signal(signal.SIGTERM)
-            counts, ms = found(asking)
+            counts, ms, _ = found(asking)
             out, _ = server.communicate()
             accepted = int(re.findall(r"stopped after ([\d,]+)", out)[0].replace(",", ""))
             lost += abs(accepted - len(ms)) + counts.get("broken", 0) + (server.returncode != 0)
-    about = (
-        f"accepted requests without an answer, of {count} servers stopped with {CLIENTS} clients"
-    )
+    about = f"accepted requests without an answer, {count} servers stopped with {CLIENTS} clients"
     yield Figure("serve.lost", lost, "", about)
 
 
