@@ -64,7 +64,7 @@ def requests_of(api: dict, names: list[str], words: list[str]) -> st.SearchStrat
             )
             body = st.one_of(right, spoiled, ANYTHING)
         operations.append(st.tuples(st.just(path), name, body))
-    content = st.one_of(st.booleans(), st.binary(max_size=50))
+    content = st.one_of(st.just(True), st.just(True), st.booleans(), st.binary(max_size=50))
     return st.tuples(
         st.one_of(operations), st.sampled_from(METHODS), st.sampled_from(KINDS), content
     )

@@ -17,6 +17,9 @@ LOG = logging.getLogger("sliceflow.serve")
 PATIENCE = 5
 """Maximum number of seconds to wait for work that nobody waits for any more."""
 
+LINGER = 0.1
+"""Maximum time to wait for more requests after a round, as a part of that of the round."""
+
 MAX_RETRY = 60
 """Maximum number of seconds after which a client is asked to try again."""
 
@@ -88,11 +91,13 @@ class Queue:
 
     def _work(self) -> None:
         while jobs := self._next():
+            began = monotonic()
             self._advance(jobs)
             for job in jobs:
                 if job.work.is_done:
                     self.took = monotonic() - job.began
                     job.end()
+            self._linger(len(jobs), LINGER * (monotonic() - began))
 
     def _next(self) -> list[Job]:
         """Return the requests of the model whose turn it is; none if the queue is closed."""
@@ -105,6 +110,18 @@ class Queue:
             jobs = [job for job in self._jobs if job.work.service is self._jobs[0].work.service]
             self._jobs = [job for job in self._jobs if job not in jobs] + jobs
             return jobs
+
+    def _linger(self, n: int, seconds: float) -> None:
+        """Wait a little for clients who were just answered to ask again.
+
+        Else the next round would be for the few who were not, and the one after it for the others.
+        """
+
+        def are_back() -> bool:
+            return self._closed or sum(not job.future.done() for job in self._jobs) >= n
+
+        with self._changed:
+            self._changed.wait_for(are_back, seconds)
 
     def _advance(self, jobs: Sequence[Job]) -> None:
         """Do a round of work. If it fails, do the work of each request alone to see whose does."""
