@@ -16,7 +16,7 @@ from sliceflow.codec._codec import Codec, Output
 from sliceflow.core._devices import check_device, cpu_by_default
 from sliceflow.core._distributed import Merge
 from sliceflow.core._memory import check_memory
-from sliceflow.core._random import Draw, Key, child_seed
+from sliceflow.core._random import Draw, JoinedRandom, Key, Random, child_seed
 from sliceflow.core._threads import parallel
 from sliceflow.core._validation import check_integer, check_seed
 from sliceflow.directions import Block, Operator, slices
@@ -245,8 +245,8 @@ class Model(BaseFlow):
         def draw(parts: Sequence[Part]) -> list[Any]:
             if self.adds_noise and len(parts) > 1:
                 return [x for part in parts for x in draw([part])]
-            z = torch.cat([self._started(part, device) for part in parts], dim=1)
             given = torch.cat([part.given for part in parts], dim=-1)
+            z = self._started(parts, given, device)
             x = codec.decode(self._moved(z, parts[0], callbacks), given)
             ends = np.cumsum([len(part) for part in parts]).tolist()
             return [x[end - len(part) : end] for part, end in zip(parts, ends, strict=True)]
@@ -322,15 +322,20 @@ class Model(BaseFlow):
         """Whether steps add noise, which is drawn for whole groups."""
         return self.spec.engine.entropy > 0
 
-    def _started(self, part: Part, device: torch.device) -> Tensor:
-        """Return the particles of a part, (D, n), where they start."""
-        before, z = part.first % SAMPLE_BATCH, self.codec.particles(part.given).to(device)
-        z = torch.cat([z[:, :1].expand(-1, before), z], dim=1)  # from the start of a batch
-        first = part.first // SAMPLE_BATCH
-        for number, batch in enumerate(slices(z.shape[1], SAMPLE_BATCH), first):
+    def _started(self, parts: Sequence[Part], given: Tensor, device: torch.device) -> Tensor:
+        """Return the particles of parts, (D, n), where they start."""
+        z = self.codec.particles(given).to(device)
+        rng = JoinedRandom([draw for part in parts for draw in self._draws(part)])
+        self.spec.condition.set_free(z, self.start(rng, z))
+        return z
+
+    def _draws(self, part: Part) -> Iterator[tuple[Random, slice]]:
+        """Yield the random numbers of each batch, and which of its samples the part has."""
+        end = part.first + len(part)
+        for number in range(part.first // SAMPLE_BATCH, math.ceil(end / SAMPLE_BATCH)):
+            first = number * SAMPLE_BATCH
             rng = self.spec.random(child_seed(part.seed, number), Draw.SAMPLE_START)
-            self.spec.condition.set_free(z[:, batch], self.start(rng, z[:, batch]))
-        return z[:, before:]
+            yield rng, slice(max(part.first - first, 0), min(end - first, SAMPLE_BATCH))
 
     def _moved(self, z: Tensor, part: Part, callbacks: Sequence[Callback]) -> Tensor:
         """Return particles (D, n), moved onto the data. The noise of steps is that of the part."""

@@ -12,6 +12,7 @@ here from these integers, with only +, −, ×, ÷ and √, which IEEE 754 defin
 NumPy's logarithm differs between versions and between CPUs.
 """
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -99,6 +100,18 @@ class Random:
         Drawn particle by particle, so the first particles are the same whatever M is.
         """
         return torch.from_numpy(self.normal(like.T.shape)).T.to(like)
+
+
+class JoinedRandom(Random):
+    """Draws some of the particles of each of several draws, as if they were one."""
+
+    def __init__(self, draws: Sequence[tuple[Random, slice]]) -> None:
+        self._draws = draws
+
+    def particles(self, like: Tensor) -> Tensor:
+        """Draw particles from N(0, I), with the shape (d, M), dtype and device of ``like``."""
+        parts = [rng.particles(like.new_empty(len(like), i.stop))[:, i] for rng, i in self._draws]
+        return torch.cat(parts, dim=1)
 
 
 class Key(NamedTuple):
