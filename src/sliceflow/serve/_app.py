@@ -57,7 +57,8 @@ class Api:
 
     async def health(self) -> Response:
         """Say whether the server takes requests."""
-        return JSON({"status": "stopping" if self.queue.is_closed else "ok"})
+        self.queue.check_open()
+        return JSON({"status": "ok"})
 
     async def figures(self) -> Response:
         """Return figures for Prometheus."""

@@ -164,8 +164,8 @@ class FlowService:
         """Refuse: rows are completed by a model of a table."""
         raise ProblemError(422, NO_IMPUTING.format(self.name))
 
-    def advance(self, works: Sequence[FlowWork]) -> None:
-        """Move a group of parts on each thread; requests take turns."""
+    def advance(self, works: Sequence[FlowWork]) -> set[FlowWork]:
+        """Move a group of parts on each thread."""
         model, threads = self.model, torch.get_num_threads()
         groups = filled(works, model.group_size, threads, model.adds_noise)
         drawn = model.sample_parts(
@@ -173,6 +173,7 @@ class FlowService:
         )
         for (work, _), x in zip(chain(*groups), chain(*drawn), strict=True):
             work.drawn.append(x)
+        return {work for work, _ in chain(*groups)}
 
     def warm_up(self) -> None:
         """Draw one sample, given anything that it can be given."""

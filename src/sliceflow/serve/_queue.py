@@ -44,8 +44,9 @@ class Job:
 class Queue:
     """Requests that wait or are being answered, at most so many.
 
-    A round of work is for requests of one model, then those of the next model have their turn. A
-    round uses all cores, so several at the same time would only share them.
+    A round of work is for the first request, and for others of its model as far as there is room.
+    Those that had their turn go to the end. A round uses all cores, so several at the same time
+    would only share them.
     """
 
     def __init__(self, most: int) -> None:
@@ -58,15 +59,14 @@ class Queue:
     def __len__(self) -> int:
         return len(self._jobs)
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether the queue takes no more requests."""
-        return self._closed
-
-    def check(self) -> None:
-        """Refuse a request if the queue is full or closed."""
+    def check_open(self) -> None:
+        """Refuse a request if the queue is closed."""
         if self._closed:
             raise ProblemError(503, "the server is stopping: send the request to another one")
+
+    def check(self) -> None:
+        """Refuse a request if the queue is closed or full."""
+        self.check_open()
         if len(self._jobs) >= self.most:
             wait = max(1, min(MAX_RETRY, math.ceil(self.took)))
             detail = f"{self.most} requests are waiting, as many as may: try again in {wait} s"
@@ -100,16 +100,14 @@ class Queue:
             self._linger(len(jobs), LINGER * (monotonic() - began))
 
     def _next(self) -> list[Job]:
-        """Return the requests of the model whose turn it is; none if the queue is closed."""
+        """Return the requests of the first one's model; none if the queue is closed and empty."""
         with self._changed:
             while True:
                 self._jobs = [job for job in self._jobs if not job.future.done()]
                 if self._jobs or self._closed:
                     break
                 self._changed.wait()
-            jobs = [job for job in self._jobs if job.work.service is self._jobs[0].work.service]
-            self._jobs = [job for job in self._jobs if job not in jobs] + jobs
-            return jobs
+            return [job for job in self._jobs if job.work.service is self._jobs[0].work.service]
 
     def _linger(self, n: int, seconds: float) -> None:
         """Wait a little for clients who were just answered to ask again.
@@ -126,14 +124,17 @@ class Queue:
     def _advance(self, jobs: Sequence[Job]) -> None:
         """Do a round of work. If it fails, do the work of each request alone to see whose does."""
         try:
-            jobs[0].work.service.advance([job.work for job in jobs])
+            advanced = jobs[0].work.service.advance([job.work for job in jobs])
         except Exception as error:
             if len(jobs) == 1:
                 jobs[0].end(_told(error))
                 return
             for job in jobs:
-                if not job.work.is_done:
-                    self._advance([job])
+                self._advance([job])
+            return
+        with self._changed:  # whose turn it was is last in the next round
+            last = [job for job in jobs if job.work in advanced]
+            self._jobs = [job for job in self._jobs if job not in last] + last
 
 
 def _told(error: Exception) -> Exception:

@@ -1,6 +1,6 @@
 """What a loaded model does for the server: it describes itself, and turns requests into work."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Protocol
@@ -59,8 +59,8 @@ class Service(Protocol):
     def impute(self, body: ImputeRequest, seed: int) -> Work:
         """Return the work of filling gaps of rows."""
 
-    def advance(self, works: Sequence[Any]) -> None:
-        """Do some work of these requests, and at least some of the first one's."""
+    def advance(self, works: Sequence[Any]) -> Collection[Any]:
+        """Do a round of work of these requests, and return those that had a part in it."""
 
     def warm_up(self) -> None:
         """Draw a sample, so that the first request need not wait for compilation."""

@@ -116,9 +116,10 @@ class TableService:
         """Refuse: there are no images."""
         raise ProblemError(422, f"{self.name} is a model of a table: send rows to /impute")
 
-    def advance(self, works: Sequence[TableWork]) -> None:
+    def advance(self, works: Sequence[TableWork]) -> Sequence[TableWork]:
         """Draw the rows of the first request."""
         works[0].drawn = works[0].draw()
+        return works[:1]
 
     def warm_up(self) -> None:
         """Draw a row."""
