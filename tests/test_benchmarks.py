@@ -83,7 +83,7 @@ def marked(suite):
     return pytest.param(suite, marks=pytest.mark.slow if suite in CLAIMS else pytest.mark.measures)
 
 
-NONE = {"bad_files.silent", "red_team.bad"}
+NONE = {"bad_files.silent", "red_team.bad", "serve.errors", "serve.lost", "serve.fuzzed.faults"}
 """Figures that count what must not happen."""
 
 

@@ -38,6 +38,7 @@ ORDER = [
     "launch",
     "reproduce",
     "web",
+    "serve",
     "cli",
     "__main__",
 ]
@@ -159,4 +160,4 @@ def test_nothing_else_lies_in_the_package():
         ["git", "ls-files", str(SOURCE)], cwd=TESTS, capture_output=True, text=True, check=False
     ).stdout.splitlines()
     suffixes = {Path(name).suffix for name in files}
-    assert suffixes <= {".py", ".pyi", ".html", ".typed"}
+    assert suffixes <= {".py", ".pyi", ".html", ".js", ".css", ".typed"}

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from sliceflow import SlicedFlow, Stage
+from sliceflow import Exact, SlicedFlow, Stage
 from sliceflow.flow._state import State
-from sliceflow.model import MAX_BATCHES, SAMPLE_BATCH
+from sliceflow.model import MAX_BATCHES, SAMPLE_BATCH, Part
 from sliceflow.transport._knots import part_ends
 
 MODELS = Path(__file__).parent / "models"
@@ -53,6 +53,48 @@ def test_a_sample_depends_on_its_number_and_condition_alone(condition, start):
     torch.set_num_threads(1)
     assert np.array_equal(sample(model, numbers, condition), samples)
     torch.set_num_threads(2)
+
+
+def table_of(kind):
+    """Return a flow of a table, and n conditions for its samples."""
+    x, y = RNG.normal(size=(400, 3)), RNG.normal(size=(400, 2))
+    settings = {"schedule": 6, "n_particles": 300, "random_state": 0}
+    observed = [True, False, False] if kind == "observed" else None
+    engine = Exact(7, entropy=0.01) if kind == "noise" else None
+    flow = SlicedFlow(observed=observed, engine=engine, **settings)
+    given = {"numbers": y, "observed": x}.get(kind)
+    return flow.fit(x, y if kind == "numbers" else None).model_, given
+
+
+def model_of(kind):
+    if kind in CONDITIONS:
+        given = {"label": LABELS, "observed": IMAGES}.get(kind)
+        return fitted(kind, start="gaussian").model_, given
+    return table_of(kind.removeprefix("table of "))
+
+
+@pytest.mark.parametrize(
+    "kind", [*CONDITIONS, *(f"table of {kind}" for kind in ("numbers", "observed", "noise", "all"))]
+)
+def test_parts_of_several_seeds_are_drawn_together(kind):
+    """They have the bits that each seed has alone, wherever in a batch they are moved."""
+    model, given = model_of(kind)
+    sizes = {1: 5, 2: SAMPLE_BATCH + 30, 3: 1, 4: 77}
+    y = {seed: None if given is None else np.roll(given, seed, 0)[np.arange(n) % len(given)]
+         for seed, n in sizes.items()}  # fmt: skip
+    size = model.group_size if model.adds_noise else 50  # within batches, and across their ends
+    parts = [
+        Part(seed, i, model.codec.given(n, y[seed])[..., i : i + size])
+        for seed, n in sizes.items()
+        for i in range(0, n, size)
+    ]
+    alone = {seed: model.sample(n, y[seed], random_state=seed) for seed, n in sizes.items()}
+    for groups in ([parts], [parts[::-1]], [parts[:2], parts[2:]]):
+        drawn = model.sample_parts(groups)
+        for group, samples in zip(groups, drawn, strict=True):
+            for part, x in zip(group, samples, strict=True):
+                own = alone[part.seed][part.first : part.first + len(part)]
+                assert np.array_equal(x, own)
 
 
 def test_bits_do_not_depend_on_functions_of_mkl(monkeypatch):

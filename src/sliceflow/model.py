@@ -1,7 +1,7 @@
 """Recorded flows: they draw new samples without the data (the paper's offline samples)."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
@@ -16,7 +16,7 @@ from sliceflow.codec._codec import Codec, Output
 from sliceflow.core._devices import check_device, cpu_by_default
 from sliceflow.core._distributed import Merge
 from sliceflow.core._memory import check_memory
-from sliceflow.core._random import Draw, Key, child_seed
+from sliceflow.core._random import Draw, Key, Random, child_seed
 from sliceflow.core._threads import parallel
 from sliceflow.core._validation import check_integer, check_seed
 from sliceflow.directions import Block, Operator, slices
@@ -26,8 +26,8 @@ from sliceflow.files._models import read_model, write_model
 from sliceflow.flow._flow import BaseFlow, StageContext
 from sliceflow.flow._progress import Progress
 from sliceflow.flow._spec import Spec
-from sliceflow.flow._starts import Sampler
-from sliceflow.flow._state import Record, State
+from sliceflow.flow._starts import JoinedRandom, Sampler
+from sliceflow.flow._state import Callback, Record, State
 from sliceflow.hub._mixin import OnHub
 from sliceflow.notebook._panel import Panel
 from sliceflow.notebook._pictures import can_be_shown, embedded, picture_of, pixels_of
@@ -103,6 +103,28 @@ class DirectionCache:
 
     def __reduce__(self) -> tuple[type[Self], tuple[()]]:
         return type(self), ()  # a copy draws them again
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Samples of one seed with consecutive numbers.
+
+    Parameters
+    ----------
+    seed
+        The seed.
+    first
+        The number of the first sample; of a model that adds noise, a multiple of its group size.
+    given
+        The conditions, as `Codec.given` returns them.
+    """
+
+    seed: int
+    first: int
+    given: Tensor
+
+    def __len__(self) -> int:
+        return self.given.shape[-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,19 +237,40 @@ class Model(BaseFlow, OnHub):
         """
         n = check_integer("n", n, 1)
         check_memory("n", n, self.bytes_of_sample)
+        seed, given = check_seed(random_state), self.codec.given(n, y)
+        groups = [[Part(seed, i.start, given[..., i])] for i in _slices(n, self.group_size)]
+        with Progress(self.spec.schedule, times=len(groups), show=verbose) as progress:
+            samples = self.sample_parts(groups, [progress], output=output, device=device)
+        return self.codec.with_output(output).x.concatenate([x for (x,) in samples])
+
+    @cpu_by_default()
+    def sample_parts(
+        self,
+        groups: Sequence[Sequence[Part]],
+        callbacks: Sequence[Callback] = (),
+        *,
+        output: Output = None,
+        device: Device = "cpu",
+    ) -> list[list[Any]]:
+        """Return the samples of parts, with the bits that `sample` gives them.
+
+        Each group of parts is moved by one thread. A group takes as long as a part of
+        `group_size` samples, or as the next multiple of it: fill it with parts of several seeds.
+        The callbacks are called after each step of a group.
+        """
         device, codec = check_device(device), self.codec.with_output(output)
-        seed, given = check_seed(random_state), codec.given(n, y)
-        parts = _parts(n, self._width)
-        with Progress(self.spec.schedule, times=len(parts), show=verbose) as progress:
 
-            def move(part: slice) -> Any:
-                z = codec.particles(given[..., part]).to(device)
-                z = self._moved(z, seed, part.start // SAMPLE_BATCH, progress)
-                return codec.decode(z, given[..., part])
+        def draw(parts: Sequence[Part]) -> list[Any]:
+            if self.adds_noise and len(parts) > 1:
+                return [x for part in parts for x in draw([part])]
+            given = torch.cat([part.given for part in parts], dim=-1)
+            z = self._started(parts, given, device)
+            x = codec.decode(self._moved(z, parts[0], callbacks), given)
+            ends = np.cumsum([len(part) for part in parts]).tolist()
+            return [x[end - len(part) : end] for part, end in zip(parts, ends, strict=True)]
 
-            with torch.inference_mode():  # saves time, as steps are short
-                samples = parallel(move, parts)
-        return codec.x.concatenate(samples)
+        with torch.inference_mode():  # saves time, as steps are short
+            return parallel(draw, groups)
 
     def save(
         self, path: str | Path, about: str = "", metrics: Mapping[str, float] | None = None
@@ -311,7 +354,7 @@ class Model(BaseFlow, OnHub):
     @property
     def _is_quick(self) -> bool:
         steps = sum(stage.steps for stage in self.spec.schedule)
-        return steps * self.codec.n_coordinates * self._width <= QUICK_WORK
+        return steps * self.codec.n_coordinates * self.group_size <= QUICK_WORK
 
     def _some_rows(self) -> Rows:
         """Return a few rows, and plots of more of them; only names if they would take long."""
@@ -355,25 +398,41 @@ class Model(BaseFlow, OnHub):
         )
         return samples.reshape(-1, n, *self.shape)
 
-    def _moved(self, z: Tensor, seed: int, first: int, progress: Progress) -> Tensor:
-        """Return particles (D, n), moved onto the data; ``first`` numbers their first batch."""
-        n = z.shape[1]
-        padded = torch.cat([z, z[:, -1:].expand(-1, -n % self._width)], dim=1)
-        parts, keys = slices(padded.shape[1], SAMPLE_BATCH), []
-        for number, part in enumerate(parts):
-            own = child_seed(seed, first + number)
-            x = self.start(self.spec.random(own, Draw.SAMPLE_START), padded[:, part])
-            self.spec.condition.set_free(padded[:, part], x)
-            keys.append(Key(own, Draw.SAMPLE_NOISE))
-        together = [padded[:, part].contiguous() for part in slices(padded.shape[1], self._width)]
-        state = State(together, keys[:: self._width // SAMPLE_BATCH])
-        return self.run(state, [progress]).particles[:, :n]
-
     @property
-    def _width(self) -> int:
+    def group_size(self) -> int:
         """The number of samples that are moved together: always the same for one model."""
         is_narrow = self.codec.n_coordinates <= NARROW and len(self.shape) == 1
         return NARROW_BATCHES * SAMPLE_BATCH if is_narrow else SAMPLE_BATCH
+
+    @property
+    def adds_noise(self) -> bool:
+        """Whether steps add noise, which is drawn for whole groups."""
+        return self.spec.engine.entropy > 0
+
+    def _started(self, parts: Sequence[Part], given: Tensor, device: torch.device) -> Tensor:
+        """Return the particles of parts, (D, n), where they start."""
+        z = self.codec.particles(given).to(device)
+        rng = JoinedRandom([draw for part in parts for draw in self._draws(part)])
+        self.spec.condition.set_free(z, self.start(rng, z))
+        return z
+
+    def _draws(self, part: Part) -> Iterator[tuple[Random, slice]]:
+        """Yield the random numbers of each batch, and which of its samples the part has."""
+        end = part.first + len(part)
+        for number in range(part.first // SAMPLE_BATCH, math.ceil(end / SAMPLE_BATCH)):
+            first = number * SAMPLE_BATCH
+            rng = self.spec.random(child_seed(part.seed, number), Draw.SAMPLE_START)
+            yield rng, slice(max(part.first - first, 0), min(end - first, SAMPLE_BATCH))
+
+    def _moved(self, z: Tensor, part: Part, callbacks: Sequence[Callback]) -> Tensor:
+        """Return particles (D, n), moved onto the data. The noise of steps is that of the part."""
+        n, size = z.shape[1], self.group_size
+        padded = torch.cat([z, z[:, -1:].expand(-1, -n % size)], dim=1)
+        shards = [padded[:, columns].contiguous() for columns in slices(padded.shape[1], size)]
+        numbers = range(part.first // SAMPLE_BATCH, (part.first + n - 1) // SAMPLE_BATCH + 1)
+        seeds = [child_seed(part.seed, number) for number in numbers[:: size // SAMPLE_BATCH]]
+        state = State(shards, [Key(seed, Draw.SAMPLE_NOISE) for seed in seeds])
+        return self.run(state, callbacks).particles[:, :n]
 
     def prepare(self, state: State) -> StageContext:
         """Return what the steps of this stage share, computed once for all batches."""
@@ -398,10 +457,10 @@ class Model(BaseFlow, OnHub):
         return RecordedMaps(self.record.maps[self.steps_done(state)])
 
 
-def _parts(n: int, width: int) -> list[slice]:
-    """Cut n samples into parts of whole widths: each is moved by one thread, from start to end.
+def _slices(n: int, size: int) -> list[slice]:
+    """Cut n samples into groups of this size, or of some together: one thread moves each.
 
     A step of a few batches is short, and threads that shared one would mostly wait.
     """
-    each = math.ceil(n / width / torch.get_num_threads())
-    return list(slices(n, min(each, MAX_BATCHES) * width))
+    each = math.ceil(n / size / torch.get_num_threads())
+    return list(slices(n, min(each, MAX_BATCHES) * size))

@@ -28,6 +28,9 @@ MAX_QUICK = 50
 MAX_TRIED, MAX_AT_ONCE = 1_000_000, 200_000
 """Maximum number of rows drawn until enough are within given ranges: in all, and at once."""
 
+MAX_CHAINS = 32
+"""Maximum number of sets of columns for which a model keeps the maps that answer questions."""
+
 
 @dataclass(frozen=True, eq=False)
 class TableModel(OnHub):
@@ -100,7 +103,10 @@ class TableModel(OnHub):
     def _sampled(self, n: int, given: Given | None, random_state: Any) -> dict[str, Values]:
         """Return the values of n new rows by column, and which of them are gaps."""
         n, seed = check_integer("n", n, 1), check_seed(random_state)
-        question = Question.of(given or {}, self.columns)
+        return self.draw(n, Question.of(given or {}, self.columns), seed)
+
+    def draw(self, n: int, question: Question, seed: int) -> dict[str, Values]:
+        """Return n new rows that answer a question."""
         codes = self._drawn(n, question, seed)
         return {
             column.name: self._values(i, codes[:, i], question)
@@ -161,6 +167,11 @@ class TableModel(OnHub):
             "give wider ranges, or ask for fewer rows"
         )
 
+    def draw_codes(self) -> np.ndarray:
+        """Return rows of codes, (n, d), from which maps in another order are made."""
+        rows = min(max(10 * self.n_rows, MIN_DRAWN), MAX_DRAWN)
+        return self.chain.draw(np.full((rows, len(self.columns)), float(GAP)), 0)
+
     def _chain(self, exact: tuple[int, ...], allowed: tuple[int, ...]) -> Chain:
         """Return maps that begin with the columns that are given, those with one value first."""
         k, order = len(exact), self.chain.order
@@ -169,9 +180,9 @@ class TableModel(OnHub):
             return self.chain
         if (exact, allowed) not in self._chains:
             rest = (i for i in order if i not in (*exact, *allowed))
-            rows = min(max(10 * self.n_rows, MIN_DRAWN), MAX_DRAWN)
-            drawn = self.chain.draw(np.full((rows, len(self.columns)), float(GAP)), 0)
             self._chains[exact, allowed] = Chain.fit(
-                drawn, self.columns, (*exact, *allowed, *rest), 0, keep_gaps=True
+                self.draw_codes(), self.columns, (*exact, *allowed, *rest), 0, keep_gaps=True
             )
+            if len(self._chains) > MAX_CHAINS:
+                del self._chains[next(iter(self._chains))]
         return self._chains[exact, allowed]

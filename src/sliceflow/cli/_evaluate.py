@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sliceflow.cli._options import Evaluate, Fit
-from sliceflow.cli._samples import as_bytes, load_flow, load_model
+from sliceflow.cli._samples import load_flow, load_model
 from sliceflow.cli._source import Source, fit_options, read, subsample
 from sliceflow.cli._tables import evaluate_table
 from sliceflow.core._validation import check_integer
@@ -18,6 +18,7 @@ from sliceflow.metrics import likeness, nearest, reference_features, sliced_wass
 from sliceflow.metrics._inception import fastest, weights
 from sliceflow.model import Model
 from sliceflow.runs._run import Run
+from sliceflow.runs._samples import as_bytes
 from sliceflow.tables._files import is_table, load_table
 
 

@@ -23,6 +23,7 @@ from sliceflow.cli._options import (
     Inpaint,
     Reproduce,
     Sample,
+    Serve,
 )
 from sliceflow.cli._parser import parser_of
 from sliceflow.core._exits import BROKEN_PIPE, FAILED, INTERRUPTED, exit_with
@@ -37,6 +38,7 @@ COMMANDS = {
     "evaluate": Evaluate,
     "info": Info,
     "export": Export,
+    "serve": Serve,
     "reproduce": Reproduce,
     "bench": Bench,
 }

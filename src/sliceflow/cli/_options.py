@@ -318,6 +318,48 @@ class Export:
 
 
 @dataclass
+class Serve:
+    """Answer requests for samples over HTTP.
+
+    It serves the models that are named here, and nothing else. POST /v1/models/NAME/samples draws
+    samples, GET /v1/models says what each model can be given, and /openapi.json describes all
+    requests. SIGTERM ends it when all requests that it has accepted are answered.
+
+    For example:
+      sliceflow serve runs/mnist runs/flowers
+      sliceflow serve model.zip --host 0.0.0.0 --port 80
+
+    Set SLICEFLOW_TOKEN in the environment to a secret: then requests need the header
+    "Authorization: Bearer" and this secret.
+
+    Parameters
+    ----------
+    models
+        Folders of runs, or files of models. Each is served by the name of its folder or file.
+    host
+        Address to listen on; 0.0.0.0 for all, also from other machines.
+    port
+        Port to listen on; 0 for any that is free.
+    max_n
+        Maximum number of samples of a request.
+    max_mb
+        Maximum size of a request in MiB.
+    queue
+        Maximum number of requests that wait or are being answered: others get status 429.
+    seconds
+        Maximum time of a request: then it gets status 504.
+    """
+
+    models: list[Path]
+    host: str = "127.0.0.1"
+    port: int = 8000
+    max_n: int = 10_000
+    max_mb: int = 16
+    queue: int = 100
+    seconds: float = 60.0
+
+
+@dataclass
 class Reproduce:
     """Reproduce a figure or a table of the paper, scaled down to two CPU cores.
 

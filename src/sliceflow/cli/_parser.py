@@ -63,6 +63,9 @@ class Parser(ArgumentParser):
         if settings.get("type") is bool:
             settings = {**settings, "action": "store_true"}
             del settings["type"]
+        if getattr(settings.get("action"), "_typehint", None) == list[Path]:
+            settings = {**settings, "type": Path, "nargs": "+"}  # as words, not as one list
+            del settings["action"]
         if names[0].startswith("--") and not names[0].startswith("--print_"):
             names = tuple(name.replace("_", "-") for name in names)
         return super().add_argument(*names, **settings)

@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from sliceflow.cli._samples import as_bytes, conditions, inpaint, save_inpainted, save_samples
+from sliceflow.cli._samples import conditions, inpaint, save_inpainted, save_samples
 from sliceflow.cli._source import Source, subsample
 from sliceflow.flow._state import State
 from sliceflow.model import Model
 from sliceflow.runs._plan import Plan
 from sliceflow.runs._report import write_report
 from sliceflow.runs._run import N_COMPARED, N_SAMPLES, Run
+from sliceflow.runs._samples import as_bytes
 
 N_INPAINTED = 10
 """Number of images that are filled in for the report."""

@@ -2,7 +2,6 @@
 
 from sliceflow.cli._options import Sample
 from sliceflow.cli._samples import (
-    as_bytes,
     check_picture,
     conditions,
     load_model,
@@ -13,6 +12,7 @@ from sliceflow.cli._tables import sample_table
 from sliceflow.core._memory import check_memory
 from sliceflow.core._terminal import plural, print_safely
 from sliceflow.core._validation import check_integer
+from sliceflow.runs._samples import as_bytes
 from sliceflow.table_model import TableModel
 
 

@@ -8,21 +8,17 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-import torch
 from PIL import Image
 
 from sliceflow.codec._codec import Codec
-from sliceflow.codec._scaling import to_bytes
 from sliceflow.core._atomic import replacing
 from sliceflow.data._tables import save_csv
 from sliceflow.model import Model
 from sliceflow.models import load
 from sliceflow.runs._run import Run
+from sliceflow.runs._samples import MAX_PIXELS, arrays_of, columns_of
 from sliceflow.table_model import TableModel
 from sliceflow.viz import GAP, draw, save_picture, sheet, triptych, zoom_of
-
-MAX_PIXELS = 89_478_485
-"""Maximum number of pixels of a picture: Pillow refuses larger ones as a possible attack."""
 
 MAX_NAME_BYTES, KEPT_CHARACTERS = 200, 40
 """Maximum length of a folder's name, and how much is kept of a longer one."""
@@ -104,12 +100,6 @@ def _known(text: str, labels: np.ndarray) -> Any:
     return known[text]
 
 
-def as_bytes(x: np.ndarray) -> np.ndarray:
-    """Return samples, of which images with values from −1 to 1 become bytes."""
-    is_brightness = x.ndim == 4 and x.dtype != np.uint8
-    return np.asarray(to_bytes(torch.from_numpy(x))) if is_brightness else x
-
-
 def check_picture(out: Path, model: Model, name: str, n: int, each: int = 1) -> None:
     """Refuse a picture of n times ``each`` images that programs would refuse to open."""
     if out.suffix.lower() == ".png":
@@ -136,25 +126,14 @@ def save_samples(out: Path, model: Model, x: np.ndarray, y: np.ndarray | None) -
     """Save samples in the format that the suffix names."""
     kind = out.suffix.lower()
     if kind == ".npz":
-        arrays = {"images" if x.ndim == 4 else "x": x}
-        if y is not None:
-            # words and numbers together as text: objects could not be read back safely
-            arrays["y" if model.codec.classes is None else "labels"] = (
-                y.astype(str) if y.dtype == object else y
-            )
         with replacing(out) as file:
-            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+            np.savez_compressed(file, **arrays_of(model, x, y))  # type: ignore[arg-type]
     elif kind == ".csv":
-        _save_table(out, model, x, y)
+        save_csv(out, model.codec.columns, columns_of(x, y))
     elif kind == ".png":
         save_picture(sheet(x, None if model.codec.classes is None else y), out)
     else:
         _save_folder(out, x, y)
-
-
-def _save_table(out: Path, model: Model, x: np.ndarray, y: np.ndarray | None) -> None:
-    columns = [*x.T, *([] if y is None else y.reshape(len(y), -1).T)]
-    save_csv(out, model.codec.columns, columns)
 
 
 def _save_folder(out: Path, pixels: np.ndarray, y: np.ndarray | None) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Any, BinaryIO, Self, TextIO
 
 import numpy as np
 
@@ -276,8 +276,15 @@ def save_csv(
 ) -> None:
     """Save columns, (n,) each, with a header line."""
     with replacing(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        writer = csv.writer(text, delimiter=separator)
-        writer.writerow(names)
-        writer.writerows(zip(*columns, strict=True))
-        text.detach()  # flushes, and leaves the file open
+        write_csv(file, names, columns, separator)
+
+
+def write_csv(
+    file: BinaryIO, names: Sequence[str], columns: Sequence[np.ndarray], separator: str = ","
+) -> None:
+    """Write columns, (n,) each, with a header line."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    writer = csv.writer(text, delimiter=separator)
+    writer.writerow(names)
+    writer.writerows(zip(*columns, strict=True))
+    text.detach()  # flushes, and leaves the file open

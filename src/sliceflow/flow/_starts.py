@@ -1,5 +1,6 @@
 """The initial distribution of particles, p₀(x | y)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,6 +18,18 @@ GAUSSIAN_ROWS = 20_000
 
 MIN_ROWS = 30
 """A class with at most this many distinct rows starts from the Gaussian of all data."""
+
+
+class JoinedRandom(Random):
+    """Draws some of the particles of each of several draws, as if they were one."""
+
+    def __init__(self, draws: Sequence[tuple[Random, slice]]) -> None:
+        self._draws = draws
+
+    def particles(self, like: Tensor) -> Tensor:
+        """Draw particles from N(0, I), with the shape (d, M), dtype and device of ``like``."""
+        parts = [rng.particles(like.new_empty(len(like), i.stop))[:, i] for rng, i in self._draws]
+        return torch.cat(parts, dim=1)
 
 
 class Sampler(Protocol):

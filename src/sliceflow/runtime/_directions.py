@@ -114,7 +114,7 @@ def rotations(rng: Random, n: int, p: int) -> np.ndarray:
 
 def uniform(rng: Random, h: int, d: int) -> np.ndarray:
     """Draw h points uniformly on the unit sphere of d dimensions, (h, d)."""
-    g = rng.normal((h, d), np.float64)
+    g = rng.normal((h, d)).astype(np.float64)
     points: np.ndarray = g / np.maximum(np.linalg.norm(g, axis=1, keepdims=True), 1e-12)
     return points
 

@@ -147,7 +147,7 @@ class RuntimeModel:
             if stage.variance:
                 rng = self.random(*noise._replace(step=step))
                 deviation = (stage.variance * stage.stage.size_of(step)) ** 0.5
-                z[free] += deviation * rng.normal(z[free].T.shape, np.float64).T
+                z[free] += deviation * rng.normal(z[free].T.shape).T
 
     def _rng(self, number: int, step: int, stage: RuntimeStage) -> Random:
         """Return the random numbers of the directions of a step."""
@@ -163,10 +163,10 @@ class RuntimeModel:
         """Draw where particles (D, n) begin, (d, n)."""
         d, n = math.prod(self.shape), z.shape[1]
         if self.start is None:
-            return self.std * rng.normal((n, d), np.float64).T
+            return self.std * rng.normal((n, d)).T.astype(float)
         means, factors = self.start["means"], self.start["factors"]
         group = z[d:].argmax(axis=0) if self.codec.classes is not None else np.zeros(n, int)
-        noise, x = rng.normal((n, factors.shape[2]), np.float64).T, np.empty((d, n))
+        noise, x = rng.normal((n, factors.shape[2])).T.astype(float), np.empty((d, n))
         for g in np.unique(group):
             x[:, group == g] = means[g] + factors[g].astype(float) @ noise[:, group == g]
         return x

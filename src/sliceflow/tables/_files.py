@@ -1,13 +1,13 @@
 """Files of tables: CSV and Parquet, in and out."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import narwhals as nw
 import numpy as np
 
 from sliceflow.core._atomic import replacing
-from sliceflow.data._tables import Table, is_csv, load_csv, save_csv
+from sliceflow.data._tables import Table, is_csv, load_csv, write_csv
 
 
 def is_table(path: str | Path) -> bool:
@@ -33,13 +33,19 @@ def save_table(path: Path, table: Any) -> None:
     """Save a table of any kind."""
     if is_parquet(path):
         _save_parquet(path, table)
-    elif isinstance(table, Table):
-        save_csv(path, table.names, list(table.columns.values()), table.separator)
+        return
+    with replacing(path) as file:
+        write_table(file, table)
+
+
+def write_table(file: BinaryIO, table: Any) -> None:
+    """Write a table of any kind as CSV."""
+    if isinstance(table, Table):
+        write_csv(file, table.names, list(table.columns.values()), table.separator)
     elif isinstance(table, np.ndarray):
-        save_csv(path, [f"x{i}" for i in range(table.shape[1])], list(table.T))
+        write_csv(file, [f"x{i}" for i in range(table.shape[1])], list(table.T))
     else:
-        with replacing(path) as file:
-            file.write((nw.from_native(table, eager_only=True).write_csv() or "").encode())
+        file.write((nw.from_native(table, eager_only=True).write_csv() or "").encode())
 
 
 def _save_parquet(path: Path, table: Any) -> None:

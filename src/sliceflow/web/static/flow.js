@@ -127,7 +127,7 @@ function drawn(seed, number, size) {
     noises.next++;
   }
   noises.next++;
-  return noises.random.normal(size);
+  return noises.random.normal(size).map(Math.fround);
 }
 
 /** A stage: its level, its maps, and the directions of each step. */
@@ -300,7 +300,7 @@ function rotation(random, p) {
 
 /** Draw points uniformly on the unit sphere, (n, d). */
 function sphere(random, n, d) {
-  const points = random.normal(n * d);
+  const points = random.normal(n * d).map(Math.fround);
   for (let i = 0; i < n; i++) {
     const point = points.subarray(i * d, i * d + d);
     const length = Math.sqrt(point.reduce((sum, value) => sum + value * value, 0));
