@@ -100,13 +100,17 @@ class TableModel(OnHub):
             return Panel(title, facts, rows=rows, note="show() draws rows")
         return Panel(title, facts, rows=Rows.of(self.sample_columns(N_ROWS, None, 0), **about))
 
+    def draw(self, n: int, question: Question, seed: int) -> Any:
+        """Return n new rows that answer a question, as the kind of table that the data was."""
+        return self.layout.restore(self._answered(n, question, seed))
+
     def _sampled(self, n: int, given: Given | None, random_state: Any) -> dict[str, Values]:
         """Return the values of n new rows by column, and which of them are gaps."""
         n, seed = check_integer("n", n, 1), check_seed(random_state)
-        return self.draw(n, Question.of(given or {}, self.columns), seed)
+        return self._answered(n, Question.of(given or {}, self.columns), seed)
 
-    def draw(self, n: int, question: Question, seed: int) -> dict[str, Values]:
-        """Return n new rows that answer a question."""
+    def _answered(self, n: int, question: Question, seed: int) -> dict[str, Values]:
+        """Return the same for a question that is checked."""
         codes = self._drawn(n, question, seed)
         return {
             column.name: self._values(i, codes[:, i], question)
