@@ -13,6 +13,7 @@ from sliceflow.table_model import TableModel
 from sliceflow.tables._chain import Chain
 from sliceflow.tables._compare import told_apart
 from sliceflow.tables._layouts import MAX_ROWS, read_table, rows_of, some_rows
+from sliceflow.tables._link import MAX_ONE_HOT
 from sliceflow.tables._questions import Given
 from sliceflow.tables._raw import Raw, Type
 from sliceflow.tables._types import encoded, typed
@@ -194,9 +195,18 @@ class SlicedTable(Parameters):
 
 
 def _order(columns: Sequence[Any], given: Sequence[str]) -> list[int]:
-    """Return the numbers of the columns: given ones first, then the others."""
+    """Return the numbers of the columns: given ones first, then words, then the others.
+
+    Numbers often differ between words, such as sizes between species. If the word comes first, it
+    says which; if it came last, numbers of several words would be mixed before it is drawn.
+    """
     numbers = {column.name: i for i, column in enumerate(columns)}
     if unknown := [name for name in given if name not in numbers]:
         raise ValueError(f"there is no column {unknown[0]!r}: choose from {list(numbers)}")
     first = [numbers[name] for name in given]
-    return [*first, *(i for i in numbers.values() if i not in first)]
+    rest = [i for i in numbers.values() if i not in first]
+    return [*first, *sorted(rest, key=lambda i: not _is_of_few_words(columns[i]))]
+
+
+def _is_of_few_words(column: Any) -> bool:
+    return not column.is_ordered and len(column.values) <= MAX_ONE_HOT

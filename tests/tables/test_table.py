@@ -61,10 +61,21 @@ def test_columns_given_to_the_fit_come_first_in_the_chain():
     assert len(model.model_._chains) == 1
 
 
+def test_few_rows_of_words_with_numbers_of_their_own_are_not_mixed():
+    """The words are the last column, and the sizes of the two do not overlap."""
+    rng, n = np.random.default_rng(0), 60
+    small, large = (rng.normal(size=(n, 4)) + centre for centre in (0, 6))
+    table = pd.DataFrame(np.concatenate([small, large]), columns=list("abcd"))
+    table["kind"] = ["small"] * n + ["large"] * n
+    drawn = SlicedTable(random_state=0).fit(table).sample(2000, random_state=0)
+    is_wrong = (drawn[list("abcd")] > 3).ne(drawn["kind"] == "large", axis=0)
+    assert is_wrong.mean().max() < 0.02
+
+
 def test_a_question_is_prepared_once():
     model = SlicedTable(random_state=0).fit(TABLE[["age", "city", "member"]])
-    for city in ("Rome", "Oslo"):
-        model.sample(5, given={"city": city})
+    for age in (30, 40):
+        model.sample(5, given={"age": age})
     assert len(model.model_._chains) == 1
 
 
