@@ -35,7 +35,7 @@ SUITES = [
         "red_team",
         "forecasts",
     ),
-    *("tables", "table_rivals", "questions", "table_laws", "imputation", "serving"),
+    *("tables", "table_rivals", "questions", "table_laws", "imputation", "serving", "web"),
     *("line", "posteriors", "posterior_budgets", "posterior_rivals", "predictions"),
     *("ranks", "faults", "streams", "stream_fid", "scaling", "gpus", "numpy_versions"),
 ]

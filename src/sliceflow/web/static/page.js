@@ -16,8 +16,7 @@ async function start() {
   if (!response.ok) throw new Error(`${MODEL} is missing`);
   const buffer = await response.arrayBuffer();
   const count = Math.min(navigator.hardwareConcurrency || 1, MAX_WORKERS);
-  const loaded = Array.from({ length: count }, () => loadWorker(buffer));
-  about = await loaded[0];
+  [about] = await Promise.all(Array.from({ length: count }, () => loadWorker(buffer)));
   showConditions();
   draw();
   form.addEventListener("submit", (event) => { event.preventDefault(); draw(); });
@@ -127,7 +126,7 @@ function choice(name, i) {
 
 function slider(name, i) {
   const label = document.createElement("label"), input = document.createElement("input");
-  const [low, high] = about.ranges[i] ?? [-1, 1], value = document.createElement("output");
+  const [low, high] = about.ranges[i] ?? [-1, 1], value = document.createElement("span");
   const settings = { type: "range", min: low, max: high, step: (high - low) / 100 || 1 };
   Object.assign(input, settings, { name: `given-${i}`, value: (low + high) / 2 });
   const show = () => { value.textContent = Number(input.value).toPrecision(4); };
