@@ -369,6 +369,20 @@ def test_other_paths_and_methods(client):
     assert {"200", "404", "413", "422", "429", "503", "504"} <= set(answers)
 
 
+def test_models_of_images_have_a_page(client, tmp_path):
+    index = client("GET", "/")[2].decode()
+    assert '<a href="/pages/pets/">' in index
+    assert "/pages/people/" not in index  # a table has none
+    status, headers, page = client("GET", "/pages/pets/")
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert b"<h1>pets</h1>" in page
+    assert "javascript" in client("GET", "/pages/pets/page.js")[1]["Content-Type"]
+    (tmp_path / "model.zip").write_bytes(client("GET", "/pages/pets/model.zip")[2])
+    assert load(tmp_path / "model.zip").shape == (1, 6, 6)
+    for path in ("people/", "pets/none.js", "pets/../people/", "pets/%2e%2e/%2e%2e/etc/passwd"):
+        assert client("GET", f"/pages/{path}")[0] == 404
+
+
 def test_metrics(client):
     client.post("people/samples", n=11)
     page = client("GET", "/metrics")[2].decode()
@@ -388,6 +402,7 @@ def test_the_token(models):
         assert client("POST", "/v1/models/pets/samples", {})[0] == 401
         assert client("GET", "/metrics")[0] == 401
         assert client("GET", "/healthz")[0] == client("GET", "/")[0] == 200
+        assert client("GET", "/pages/pets/model.zip")[0] == 404  # pages cannot send the token
 
 
 class Slow:

@@ -16,7 +16,9 @@ from starlette.types import ASGIApp
 
 from sliceflow.core._reading import did_you_mean
 from sliceflow.core._validation import check_seed
+from sliceflow.model import Model
 from sliceflow.serve._answers import MEDIA_TYPES, Told, encode
+from sliceflow.serve._flows import FlowService
 from sliceflow.serve._limits import Limits
 from sliceflow.serve._metrics import MEDIA_TYPE, Metrics
 from sliceflow.serve._middleware import Counted, Guarded
@@ -32,6 +34,7 @@ from sliceflow.serve._problems import (
 from sliceflow.serve._queue import Queue
 from sliceflow.serve._requests import Asked, ImputeRequest, InpaintRequest, SamplesRequest
 from sliceflow.serve._services import Service, Work
+from sliceflow.web import can_be_sampled
 
 ERRORS = {
     400: "The body is not JSON",
@@ -162,13 +165,21 @@ def make_app(api: Api) -> ASGIApp:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        routes=list(page_routes()),
+        routes=list(page_routes(_pictured(api))),
     )
     _add_routes(app, api)
     _add_errors(app)
     app.add_middleware(Guarded, limits=api.limits)
     app.add_middleware(Counted, metrics=api.metrics)
     return app
+
+
+def _pictured(api: Api) -> dict[str, Model]:
+    """Return the models that a page can sample; none if a token is needed: no page sends it."""
+    if api.limits.token is not None:
+        return {}
+    flows = {name: s.model for name, s in api.services.items() if isinstance(s, FlowService)}
+    return {name: model for name, model in flows.items() if can_be_sampled(model)}
 
 
 def _add_routes(app: FastAPI, api: Api) -> None:

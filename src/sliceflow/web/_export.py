@@ -24,7 +24,7 @@ N_SHOWN = 40
 
 def export_page(model: Model, folder: Path, title: str) -> float:
     """Write the page for a model of images; return the size of its model in MB."""
-    if len(model.shape) != 3 or not isinstance(model.spec.engine, Fast):
+    if not can_be_sampled(model):
         raise ValueError("the page samples images, fitted with the engine Fast: pass such a model")
     folder.mkdir(parents=True, exist_ok=True)
     for file in files("sliceflow.web").joinpath("static").iterdir():
@@ -38,6 +38,11 @@ def export_page(model: Model, folder: Path, title: str) -> float:
         if megabytes <= MAX_MEGABYTES:
             break
     return megabytes
+
+
+def can_be_sampled(model: Model) -> bool:
+    """Return whether the page can sample a model."""
+    return len(model.shape) == 3 and isinstance(model.spec.engine, Fast)
 
 
 def smaller(model: Model, knots: int) -> Model:
