@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -39,7 +40,9 @@ SAMPLE = """async ([n, seed]) => {
   const model = new Model(await (await fetch("model.zip")).arrayBuffer());
   let last;
   for (const particles of model.sample(n, 7, BigInt(seed))) last = particles;
-  return [...last.images()];
+  const { shift, scale, size } = model;
+  const levels = (i) => last.x[(i % size) * last.width + Math.floor(i / size)];
+  return Array.from({ length: n * size }, (_, i) => levels(i) * scale[i % size] + shift[i % size]);
 }"""
 
 
@@ -136,13 +139,15 @@ def photograph(browser: Any, address: str) -> None:
         page.close()
 
 
-def compared(drawn: list[int], model: Any, shrink: int) -> Iterator[Figure]:
+def compared(drawn: list[float], model: Any, shrink: int) -> Iterator[Figure]:
     """Yield the difference to the samples of Python, and how many a classifier takes for sevens."""
-    x = model.sample(ASKED, 7, 1)
-    images = np.array(drawn, np.uint8).reshape(x.shape)
-    difference = float(np.abs(images.astype(float) - x).max() / 128)
+    unrounded = replace(model, codec=replace(model.codec, dtype=np.dtype(float)))
+    x = unrounded.sample(ASKED, 7, 1)
+    levels = np.array(drawn).reshape(x.shape)
+    difference = float(np.abs(levels - x).max() / 128)
     about = "largest difference between pixels of the page and of sliceflow.runtime, −1 to 1"
     yield Figure("web.difference", difference, "", about)
+    images = levels.round().clip(0, 255).astype(np.uint8)
     train = load_images("mnist")[: 60_000 // shrink**2]
     assert train.labels is not None
     judge = Classifier(3).fit(train.pixels, train.labels)
