@@ -296,12 +296,12 @@ def small_model():
     return fit.fit(x, y).model_
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
 def test_models_of_all_versions_give_the_samples_they_gave(version):
     """The files were written when the version was new; elsewhere the last bits may differ.
 
-    A new pair is made by `small_model().save("version-4.zip")` and, of the loaded model, by
-    `np.save("version-4.npy", samples)`, with the samples of this test.
+    A new pair is made by `small_model().save("version-5.zip")`, that one of `smaller` of the model
+    and, of the loaded model, by `np.save("version-5.npy", samples)`, with the samples of this test.
     """
     model = load(MODELS / f"version-{version}.zip")
     samples = model.sample(20, y=["dark", "even"] * 10, random_state=model.spec.seed).astype(int)
@@ -345,8 +345,8 @@ def test_if_numpy_draws_something_else_old_models_are_refused(monkeypatch):
 
 @pytest.mark.parametrize(
     ("changed", "said"),
-    [({"version": 5}, "version 5, newer than 4: use a newer sliceflow"),
-     ({"version": 0}, "version 0, not 4: use the version of sliceflow that wrote it"),
+    [({"version": 6}, "version 6, newer than 5: use a newer sliceflow"),
+     ({"version": 0}, "version 0, not 5: use the version of sliceflow that wrote it"),
      ({"format": "sliceflow checkpoint"}, "a sliceflow checkpoint, not a sliceflow model")],
 )  # fmt: skip
 def test_files_of_other_versions_and_formats(changed, said, tmp_path):

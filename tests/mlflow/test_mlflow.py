@@ -1,8 +1,10 @@
 """Models in MLflow, on a database of its own: the same samples, and no pickle."""
 
 import datetime as dt
+import os
 import subprocess
 import sys
+from unittest.mock import patch
 
 import mlflow
 import numpy as np
@@ -59,12 +61,13 @@ FLOWS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def database(tmp_path_factory):
-    """Use a database and a folder of their own."""
+    """Use a database and a folder of their own. MLflow keeps them in the environment."""
     place = tmp_path_factory.mktemp("mlflow")
-    mlflow.set_tracking_uri(f"sqlite:///{place}/mlflow.db")
-    mlflow.set_experiment(experiment_id=mlflow.create_experiment("x", f"file://{place}"))
-    yield
-    mlflow.set_tracking_uri(None)
+    with patch.dict(os.environ):
+        mlflow.set_tracking_uri(f"sqlite:///{place}/mlflow.db")
+        mlflow.set_experiment(experiment_id=mlflow.create_experiment("x", f"file://{place}"))
+        yield
+        mlflow.set_tracking_uri(None)
 
 
 def saved(model, path):
