@@ -57,7 +57,7 @@ class Queue:
         self._thread.start()
 
     def __len__(self) -> int:
-        return len(self._jobs)
+        return sum(not job.future.done() for job in self._jobs)
 
     def check_open(self) -> None:
         """Refuse a request if the queue is closed."""
@@ -67,7 +67,7 @@ class Queue:
     def check(self) -> None:
         """Refuse a request if the queue is closed or full."""
         self.check_open()
-        if len(self._jobs) >= self.most:
+        if len(self) >= self.most:
             wait = max(1, min(MAX_RETRY, math.ceil(self.took)))
             detail = f"{self.most} requests are waiting, as many as may: try again in {wait} s"
             raise ProblemError(429, detail, {"Retry-After": str(wait)})
@@ -116,7 +116,7 @@ class Queue:
         """
 
         def are_back() -> bool:
-            return self._closed or sum(not job.future.done() for job in self._jobs) >= n
+            return self._closed or len(self) >= n
 
         with self._changed:
             self._changed.wait_for(are_back, seconds)
