@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from sliceflow import Exact, SlicedFlow, Stage
+from sliceflow.core._groups import SAMPLE_BATCH
 from sliceflow.flow._state import State
-from sliceflow.model import MAX_BATCHES, SAMPLE_BATCH, Part
+from sliceflow.model import MAX_BATCHES, Part
 from sliceflow.transport._knots import part_ends
 
 MODELS = Path(__file__).parent / "models"

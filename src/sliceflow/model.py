@@ -15,6 +15,7 @@ from torch import Tensor
 from sliceflow.codec._codec import Codec, Output
 from sliceflow.core._devices import check_device, cpu_by_default
 from sliceflow.core._distributed import Merge
+from sliceflow.core._groups import SAMPLE_BATCH, group_size
 from sliceflow.core._memory import check_memory
 from sliceflow.core._random import Draw, Key, Random, child_seed
 from sliceflow.core._threads import parallel
@@ -36,13 +37,6 @@ from sliceflow.transport import PackedMap
 from sliceflow.viz import sheet
 
 Device = str | torch.device
-
-SAMPLE_BATCH = 256
-"""Number of samples drawn and moved together: always the same, since bits may depend on shapes."""
-
-NARROW, NARROW_BATCHES = 64, 8
-"""Of tables with at most so many coordinates, so many batches are moved together: a step of one
-batch is so short that calling it takes longer."""
 
 CACHE_BYTES = 2**28
 """Maximum size of the cache of directions, in bytes: drawing them for each batch takes time."""
@@ -401,8 +395,7 @@ class Model(BaseFlow, OnHub):
     @property
     def group_size(self) -> int:
         """The number of samples that are moved together: always the same for one model."""
-        is_narrow = self.codec.n_coordinates <= NARROW and len(self.shape) == 1
-        return NARROW_BATCHES * SAMPLE_BATCH if is_narrow else SAMPLE_BATCH
+        return group_size(self.shape, self.codec.n_coordinates)
 
     @property
     def adds_noise(self) -> bool:

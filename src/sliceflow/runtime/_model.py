@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sliceflow.core._groups import SAMPLE_BATCH, group_size
 from sliceflow.core._random import Draw, Key, NumPyRandom, Random, child_seed
 from sliceflow.core._validation import check_integer, check_seed
 from sliceflow.files._archive import Archive, Sizes, opened
@@ -21,10 +22,6 @@ from sliceflow.runtime._directions import exact, fast
 from sliceflow.runtime._levels import Level
 from sliceflow.runtime._maps import Maps
 from sliceflow.runtime._stages import Shape, Stage
-
-SAMPLE_BATCH, NARROW, NARROW_BATCHES = 256, 64, 8
-"""The number of samples that start from one seed; tables with at most ``NARROW`` coordinates are
-moved in so many batches, which share their noise. As in `model`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,16 +105,12 @@ class RuntimeModel:
         """
         n, seed = check_integer("n", n, 1), check_seed(random_state)
         given = self.codec.given(n, y)
-        width = SAMPLE_BATCH * (NARROW_BATCHES if self._is_narrow else 1)
+        size = group_size(self.shape, len(self.codec.shift))
         parts = [
-            self._moved(given[:, first : first + width].copy(), seed, first // SAMPLE_BATCH)
-            for first in range(0, n, width)
+            self._moved(given[:, first : first + size].copy(), seed, first // SAMPLE_BATCH)
+            for first in range(0, n, size)
         ]
         return self.codec.decode(np.concatenate(parts, axis=1), given)
-
-    @property
-    def _is_narrow(self) -> bool:
-        return len(self.shape) == 1 and len(self.codec.shift) <= NARROW
 
     def _moved(self, z: np.ndarray, seed: int, first: int) -> np.ndarray:
         """Return particles (D, n), moved onto the data; ``first`` numbers their first batch."""
@@ -127,11 +120,14 @@ class RuntimeModel:
             x = self._start(batch, self.random(own, Draw.SAMPLE_START))
             batch[free] = np.concatenate([x, batch[len(x) :]])[free]
         for number, stage in enumerate(self.stages):
-            run = self._stay if stage.stays else self._visit
-            run(z, number, stage, Key(child_seed(seed, first), Draw.SAMPLE_NOISE, number))
+            if stage.stays:
+                self._stay(z, number, stage)
+            else:
+                noise = Key(child_seed(seed, first), Draw.SAMPLE_NOISE, number)
+                self._visit(z, number, stage, noise)
         return z
 
-    def _stay(self, z: np.ndarray, number: int, stage: RuntimeStage, noise: Key) -> None:
+    def _stay(self, z: np.ndarray, number: int, stage: RuntimeStage) -> None:
         """Do the steps of a stage, in the coordinates of its level."""
         u = stage.level.enter(z)
         for step in range(stage.stage.steps):

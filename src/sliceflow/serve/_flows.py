@@ -15,8 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sliceflow.core._groups import SAMPLE_BATCH
 from sliceflow.core._memory import check_memory
-from sliceflow.model import SAMPLE_BATCH, Model, Part
+from sliceflow.model import Model, Part
 from sliceflow.runs._samples import MAX_PIXELS, arrays_of, as_bytes, columns_of
 from sliceflow.serve._answers import Answer, ColumnsAnswer, ImagesAnswer, has_arrow
 from sliceflow.serve._given import describe_given, example_of, y_of
