@@ -161,9 +161,9 @@ def test_a_visitor_paints(opened):
 
 
 @needs_browser
-def test_a_damaged_model_is_said(opened, tmp_path):
+def test_a_damaged_model_is_said(opened):
     page = opened(fitted(GREY))
-    (tmp_path / "site" / "model.zip").write_bytes(b"no model")
+    page.route("**/model.zip", lambda route: route.fulfill(body="no model"))
     page.reload()
     expect(page.get_by_role("status")).to_contain_text("not a sliceflow model")
 
