@@ -15,6 +15,9 @@ import pandas as pd
 
 Draw = Callable[[int], pd.DataFrame]
 
+GAP = ""
+"""A gap among words, as in the file that is written."""
+
 
 def of_sdv(name: str) -> Callable[[pd.DataFrame, dict], Draw]:
     """Return what fits a synthesizer of SDV."""
@@ -71,11 +74,14 @@ def bootstrap(table: pd.DataFrame, task: dict) -> Draw:
 
 
 def encoded(table: pd.DataFrame, task: dict) -> tuple[np.ndarray, dict[str, list]]:
-    """Return the table as numbers, and the words that the codes of columns stand for."""
-    words = {column: sorted(table[column].unique()) for column in task["words"]}
-    codes = table.copy()
+    """Return the table as numbers, and the words that the codes of columns stand for.
+
+    A gap among words counts as one of them, since codes have no other place for it.
+    """
+    codes = table.fillna(dict.fromkeys(task["words"], GAP))
+    words = {column: sorted(codes[column].unique()) for column in task["words"]}
     for column, known in words.items():
-        codes[column] = table[column].map({word: i for i, word in enumerate(known)})
+        codes[column] = codes[column].map({word: i for i, word in enumerate(known)})
     return codes.to_numpy(float), words
 
 

@@ -89,11 +89,11 @@ def scores(table: pd.DataFrame, gaps: pd.DataFrame, rows: pd.DataFrame) -> Score
     words = words_of(table)
     numbers, rights, losses = [], [], []
     for name in table:
-        missing = gaps[name].isna().to_numpy()
+        missing = (gaps[name].isna() & table[name].notna()).to_numpy()
         drawn = rows[name].to_numpy().reshape(DRAWS, len(table))[:, missing]
         truth = table[name].to_numpy()[missing]
         if name in words:
-            known = table[name].unique()
+            known = table[name].dropna().unique()
             counts = np.stack([(drawn == word).sum(axis=0) for word in known])
             shares = (counts + 1 / len(known)) / (DRAWS + 1)
             of_truth = shares[pd.Index(known).get_indexer(truth), np.arange(len(truth))]
