@@ -22,12 +22,12 @@ from sliceflow import Model, load
 from sliceflow.data import Images
 from sliceflow.data import load as load_images
 from sliceflow.metrics import Classifier
-from sliceflow.reproduce._fits import Judge, fit
+from sliceflow.reproduce._fits import PART, Judge, fit
 from sliceflow.reproduce._speed import seconds
 from sliceflow.runtime import load as load_runtime
 from sliceflow.web import export_page
 
-SAMPLES = 10_000
+SAMPLES = 5000
 """Number of samples for FID."""
 
 ASKED = 100
@@ -157,10 +157,10 @@ def compared(drawn: list[float], model: Any, shrink: int) -> Iterator[Figure]:
 
 def likeness(full: Model, small: Model, images: Images, shrink: int) -> Iterator[Figure]:
     """Yield FID of samples of the model of the page, beside that of the whole model."""
-    n, judge = SAMPLES // shrink**2, Judge(images)
+    n, judge = SAMPLES // shrink**2, Judge(images[:PART])
     y = np.resize(full.codec.classes, n)
     fids = [judge.fid_of(model.sample(n, y, 1, output="numpy")) for model in (full, small)]
-    about = f"FID, {n:,} samples, MNIST by class, quick"
+    about = f"FID of {n:,} samples to {PART:,} images, MNIST by class, quick"
     yield Figure("web.fid.full", fids[0], "", f"{about}: the whole model")
     yield Figure("web.fid", fids[1], "", f"{about}: the model of the page")
     yield Figure(
