@@ -12,6 +12,8 @@ here from these integers, with only +, −, ×, ÷ and √, which IEEE 754 defin
 NumPy's logarithm differs between versions and between CPUs.
 """
 
+import math
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -93,6 +95,14 @@ class Random:
             part = flat[first : first + NORMAL_CHUNK]
             part[:] = normal_quantile(self._words(len(part)))
         return x
+
+    @classmethod
+    def normals(
+        cls, rngs: Sequence["Random"], shape: tuple[int, ...], dtype: Any = np.float32
+    ) -> np.ndarray:
+        """Draw from N(0, 1) for each of k draws, (k, *shape): faster than one after the other."""
+        words = np.concatenate([rng._words(math.prod(shape)) for rng in rngs])
+        return normal_quantile(words).astype(dtype).reshape(len(rngs), *shape)
 
     def particles(self, like: "Tensor") -> "Tensor":
         """Draw particles from N(0, I), with the shape (d, M), dtype and device of ``like``.
@@ -182,6 +192,13 @@ class NumPyRandom(Random):
     def normal(self, shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
         """Draw from N(0, 1)."""
         return self._generator.standard_normal(shape, dtype)
+
+    @classmethod
+    def normals(
+        cls, rngs: Sequence[Random], shape: tuple[int, ...], dtype: Any = np.float32
+    ) -> np.ndarray:
+        """Draw from N(0, 1) for each of k draws, (k, *shape)."""
+        return np.stack([rng.normal(shape, dtype) for rng in rngs])
 
     @classmethod
     def is_unchanged(cls) -> bool:

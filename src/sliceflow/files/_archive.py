@@ -175,7 +175,8 @@ class Archive:
         for key, array in arrays.items():
             if not _fits(array, sizes[key]):
                 raise FileError(f"{key} of {name} has shape {array.shape}, not {sizes[key]}")
-            if array.dtype not in ARRAYS[key] or not np.isfinite(array).all():
+            is_finite = array.dtype.kind in "iu" or np.isfinite(array).all()
+            if array.dtype not in ARRAYS[key] or not is_finite:
                 raise FileError(f"{key} of {name} is {array.dtype}, or not finite")
             if key in MAX_VALUES and (np.abs(array) > MAX_VALUES[key]).any():
                 raise FileError(f"{key} of {name} has numbers beyond {MAX_VALUES[key]:g}")

@@ -1,7 +1,7 @@
 """The directions of a step, drawn again from the seed of the model; see `directions/`."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,7 +11,11 @@ from sliceflow.core._random import Random
 from sliceflow.runtime._levels import lanczos
 from sliceflow.runtime._stages import Band, Shape, Stage
 
-Draw = Callable[[Random], "Directions"]
+Draw = Callable[[Sequence[Random]], Iterator["Directions"]]
+"""Draws the directions of steps one after the other, given the random numbers of each."""
+
+TOGETHER = 16
+"""Steps whose numbers are drawn together: many small draws would take longer than the products."""
 
 
 class Directions(Protocol):
@@ -79,43 +83,59 @@ def fast(stage: Stage, l: int, amplifier: float, axes: np.ndarray | None) -> Dra
     if not stage.is_at_level and l:
         amplifier *= (l / p) ** 0.5
 
-    def draw(rng: Random) -> Directions:
-        bands = stage.bands
-        band = bands[rng.integer(len(bands))] if len(bands) > 1 else bands[0]
-        theta = _basis(rng, band, p, axes)
-        if l:
-            theta = np.hstack([theta, amplifier * uniform(rng, p, l)])
-        if patch is None:
-            return Dense(theta)
-        return Tiles(theta, _tiles(rng, at_level, patch), stage.shared)
+    def draw(rngs: Sequence[Random]) -> Iterator[Directions]:
+        for first in range(0, len(rngs), TOGETHER):
+            some = rngs[first : first + TOGETHER]
+            thetas = _bases(some, stage.bands, p, axes)
+            if l:
+                thetas_y = amplifier * uniform(some, p, l)
+                thetas = np.concatenate([thetas, thetas_y], axis=2)
+            for rng, theta in zip(some, thetas, strict=True):
+                if patch is None:
+                    yield Dense(theta)
+                else:
+                    yield Tiles(theta, _tiles(rng, at_level, patch), stage.shared)
 
     return draw
 
 
-def _basis(rng: Random, band: Band, p: int, axes: np.ndarray | None) -> np.ndarray:
-    """Draw an orthonormal basis, (P, P): a rotation, or axes rotated within bands."""
-    if band is None or axes is None:
-        basis: np.ndarray = rotations(rng, 1, p)[0]
-        return basis
-    if band == 1:
-        return axes
-    n_full, rest = divmod(p, band)
-    turns = [*rotations(rng, n_full, band), *rotations(rng, int(rest > 0), rest)]
-    parts = np.split(axes, range(band, p, band))
-    return np.concatenate([turn @ part for turn, part in zip(turns, parts, strict=True)])
-
-
-def rotations(rng: Random, n: int, p: int) -> np.ndarray:
-    """Draw n orthogonal matrices, (n, p, p), uniformly."""
-    q, r = np.linalg.qr(rng.normal((n, p, p), np.float64))
-    bases: np.ndarray = q * np.sign(np.diagonal(r, axis1=1, axis2=2))[:, None]
+def _bases(
+    rngs: Sequence[Random], bands: Sequence[Band], p: int, axes: np.ndarray | None
+) -> np.ndarray:
+    """Draw an orthonormal basis for each of k steps, (k, P, P), of one of the bands each."""
+    chosen = [rng.integer(len(bands)) if len(bands) > 1 else 0 for rng in rngs]
+    bases = np.empty((len(rngs), p, p))
+    for number, band in enumerate(bands):
+        own = [step for step, choice in enumerate(chosen) if choice == number]
+        if own:
+            bases[own] = _of_band([rngs[step] for step in own], band, p, axes)
     return bases
 
 
-def uniform(rng: Random, h: int, d: int) -> np.ndarray:
-    """Draw h points uniformly on the unit sphere of d dimensions, (h, d)."""
-    g = rng.normal((h, d)).astype(np.float64)
-    points: np.ndarray = g / np.maximum(np.linalg.norm(g, axis=1, keepdims=True), 1e-12)
+def _of_band(rngs: Sequence[Random], band: Band, p: int, axes: np.ndarray | None) -> np.ndarray:
+    """Draw a basis for each of k steps: a rotation, or axes rotated within bands."""
+    if band is None or axes is None:
+        return rotations(rngs, 1, p)[:, 0]
+    if band == 1:
+        return axes
+    n_full, rest = divmod(p, band)
+    whole = rotations(rngs, n_full, band) @ axes[: n_full * band].reshape(n_full, band, p)
+    parts = whole.reshape(len(rngs), -1, p), rotations(rngs, 1, rest)[:, 0] @ axes[p - rest :]
+    return np.concatenate(parts, axis=1)
+
+
+def rotations(rngs: Sequence[Random], n: int, p: int) -> np.ndarray:
+    """Draw n orthogonal matrices for each of k steps, (k, n, p, p), uniformly."""
+    numbers = type(rngs[0]).normals(rngs, (n, p, p), np.float64)
+    q, r = np.linalg.qr(numbers)
+    turns: np.ndarray = q * np.sign(np.diagonal(r, axis1=2, axis2=3))[:, :, None]
+    return turns
+
+
+def uniform(rngs: Sequence[Random], h: int, d: int) -> np.ndarray:
+    """Draw h points uniformly on the unit sphere of d dimensions for each of k steps, (k, h, d)."""
+    g = type(rngs[0]).normals(rngs, (h, d)).astype(np.float64)
+    points: np.ndarray = g / np.maximum(np.linalg.norm(g, axis=2, keepdims=True), 1e-12)
     return points
 
 
@@ -143,19 +163,21 @@ def exact(stage: Stage, shape: Shape, h: int, l: int, amplifier: float) -> Draw:
     """Return how the exact engine draws h directions: `directions._sphere` and `_local`."""
     d = math.prod(stage.at_level)
 
-    def sphere(rng: Random) -> Directions:
-        theta = uniform(rng, h, d + l)
+    def sphere(rng: Random) -> np.ndarray:
+        theta: np.ndarray = uniform([rng], h, d + l)[0]
         theta[:, d:] *= amplifier
-        return Dense(theta)
+        return theta
 
-    def local(rng: Random) -> Directions:
+    def local(rng: Random) -> np.ndarray:
         theta = _patches(rng, stage, shape, h)
-        if l:
-            theta_y = amplifier * uniform(rng, h, l)
-            theta = np.hstack([theta, theta_y]) / 2**0.5
-        return Dense(theta)
+        if not l:
+            return theta
+        theta_y = amplifier * uniform([rng], h, l)[0]
+        both: np.ndarray = np.hstack([theta, theta_y]) / 2**0.5
+        return both
 
-    return local if stage.is_at_level else sphere
+    draw = local if stage.is_at_level else sphere
+    return lambda rngs: (Dense(draw(rng)) for rng in rngs)
 
 
 def _patches(rng: Random, stage: Stage, shape: Shape, h: int) -> np.ndarray:
@@ -164,7 +186,7 @@ def _patches(rng: Random, stage: Stage, shape: Shape, h: int) -> np.ndarray:
     is_whole = stage.patch is None or stage.patch >= min(a, b)
     row, column = (_place(rng, side, h, None if is_whole else stage.patch) for side in (a, b))
     size = h, channels, row.shape[1], column.shape[1]
-    values = uniform(rng, h, math.prod(size[1:])).reshape(size)
+    values = uniform([rng], h, math.prod(size[1:])).reshape(size)
     theta = np.zeros((h, channels, a, b))
     is_inside = _inside(row, a)[:, None, :, None] & _inside(column, b)[:, None, None, :]
     i, c, y, x = np.nonzero(np.broadcast_to(is_inside, size))

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Self
 
 import numpy as np
@@ -62,6 +63,7 @@ def lanczos(n: int, k: int, lobes: int = 5) -> np.ndarray:
     return matrix
 
 
+@cache
 def orthonormal(n: int, k: int) -> np.ndarray:
     """Return the orthonormal basis nearest to the Lanczos matrix, (n, k)."""
     u, _, vt = np.linalg.svd(lanczos(n, k), full_matrices=False)

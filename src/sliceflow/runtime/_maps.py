@@ -14,29 +14,27 @@ class Maps(NamedTuple):
 
     def displacements(self, z: np.ndarray) -> np.ndarray:
         """Return T(z) − z for values z, (H, L)."""
-        x, move_by = self._unpacked()
-        rise, width = move_by[:, 1:] - move_by[:, :-1], x[:, 1:] - x[:, :-1]
-        slope = rise / np.maximum(width, 1e-30)
-        slope[~np.isfinite(slope)] = 0  # two knots at one place: a jump
-        knot = _count_below(x[:, 1:-1], z)  # the last one at or below each value
-        row = np.arange(len(x))[:, None]
-        inside = np.minimum(np.maximum(z, x[:, :1]), x[:, -1:])
-        along = (inside - x[row, knot]) * slope[row, knot]
-        moved: np.ndarray = move_by[row, knot] + along + (inside - z)
-        return moved
-
-    def _unpacked(self) -> np.ndarray:
-        """Return the positions and the displacements of knots, (2, H, K)."""
         bits = 8 * self.knots.itemsize
         step = (self.high.astype(float) - self.low) / (2**bits - 1)
-        values: np.ndarray = self.low + (self.knots + 2.0 ** (bits - 1)) * step
-        return values
+        zero = self.low + 2.0 ** (bits - 1) * step
+        x = self.knots[0] * step[0] + zero[0]
+        knot = _count_below(x[:, 1:-1], z)  # the last one at or below each value
+        row = np.arange(len(x))[:, None]
+        left, right = x[row, knot], x[row, knot + 1]
+        ends = (self.knots[1][row, knot + i] for i in (0, 1))
+        move_left, move_right = (end * step[1] + zero[1] for end in ends)
+        slope = (move_right - move_left) / np.maximum(right - left, 1e-30)
+        slope[~np.isfinite(slope)] = 0  # two knots at one place: a jump
+        inside = np.minimum(np.maximum(z, x[:, :1]), x[:, -1:])
+        moved: np.ndarray = move_left + (inside - left) * slope + (inside - z)
+        return moved
 
 
 def _count_below(x: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Return how many of the knots (H, K) of its row are at or below each value (H, L)."""
     if z.shape[1] < x.shape[1]:  # the fewer passes, the faster
-        return np.stack([(x <= column[:, None]).sum(axis=1) for column in z.T], axis=1)
+        below: np.ndarray = (x[:, None] <= z[:, :, None]).sum(axis=2)
+        return below
     count = np.zeros(z.shape, np.intp)
     for knot in x.T:
         count += knot[:, None] <= z

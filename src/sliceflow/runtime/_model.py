@@ -5,6 +5,7 @@ steep maps enlarge what rounding changes, step by step.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ from sliceflow.core._validation import check_integer, check_seed
 from sliceflow.files._archive import Archive, Sizes, opened
 from sliceflow.files._versions import FORMAT, MIGRATIONS, VERSION
 from sliceflow.runtime._codec import Codec
+from sliceflow.runtime._directions import Directions, exact, fast
 from sliceflow.runtime._directions import Draw as DrawDirections
-from sliceflow.runtime._directions import exact, fast
 from sliceflow.runtime._levels import Level
 from sliceflow.runtime._maps import Maps
 from sliceflow.runtime._stages import Shape, Stage
@@ -33,7 +34,7 @@ class RuntimeStage:
     stage, level
         The stage, and the level whose coordinates its directions refer to.
     draw
-        Draws the directions of a step.
+        Draws the directions of the steps.
     weight, variance
         The weight w of a step of full size, and the variance of the noise that it adds.
     stays
@@ -53,10 +54,9 @@ class RuntimeStage:
     is_fixed: bool
     maps: list[Maps]
 
-    def moves(self, u: np.ndarray, step: int, rng: Random) -> np.ndarray:
+    def moves(self, u: np.ndarray, step: int, A: Directions) -> np.ndarray:
         """Return w Aᵀ (T(A u) − A u) for particles u at the level."""
-        A, T = self.draw(rng), self.maps[step]
-        w = self.weight * self.stage.size_of(step)
+        T, w = self.maps[step], self.weight * self.stage.size_of(step)
         moves: np.ndarray = w * A.lift(T.displacements(A.project(u)), like=u)
         return moves
 
@@ -130,24 +130,25 @@ class RuntimeModel:
     def _stay(self, z: np.ndarray, number: int, stage: RuntimeStage) -> None:
         """Do the steps of a stage, in the coordinates of its level."""
         u = stage.level.enter(z)
-        for step in range(stage.stage.steps):
-            u[self._free] += stage.moves(u, step, self._rng(number, step, stage))[self._free]
+        for step, A in enumerate(self._directions(number, stage)):
+            u[self._free] += stage.moves(u, step, A)[self._free]
         stage.level.update(z, u)
 
     def _visit(self, z: np.ndarray, number: int, stage: RuntimeStage, noise: Key) -> None:
         """Do the steps of a stage; each takes particles to the level and back, and adds noise."""
         free = self._free
-        for step in range(stage.stage.steps):
-            moves = stage.moves(stage.level.enter(z), step, self._rng(number, step, stage))
+        for step, A in enumerate(self._directions(number, stage)):
+            moves = stage.moves(stage.level.enter(z), step, A)
             z[free] += stage.level.leave(moves)[free]
             if stage.variance:
                 rng = self.random(*noise._replace(step=step))
                 deviation = (stage.variance * stage.stage.size_of(step)) ** 0.5
                 z[free] += deviation * rng.normal(z[free].T.shape).T
 
-    def _rng(self, number: int, step: int, stage: RuntimeStage) -> Random:
-        """Return the random numbers of the directions of a step."""
-        return self.random(self.seed, Draw.DIRECTIONS, number, 0 if stage.is_fixed else step)
+    def _directions(self, number: int, stage: RuntimeStage) -> Iterator[Directions]:
+        """Draw the directions of the steps of a stage, one after the other."""
+        steps = (0 if stage.is_fixed else step for step in range(stage.stage.steps))
+        return stage.draw([self.random(self.seed, Draw.DIRECTIONS, number, i) for i in steps])
 
     @property
     def _free(self) -> Any:
