@@ -2,8 +2,8 @@
 
 python _gap_rival.py task.json gaps.csv completed.csv
 
-The task names the columns of words, and says how many completed tables to make; they are written
-one below the other.
+The task names the columns of words, and says how their gaps are matched, and how many completed
+tables to make; they are written one below the other.
 """
 
 import json
@@ -25,7 +25,12 @@ def main(task_file: str, gaps: str, completed: str) -> None:
     table = pd.read_csv(gaps, dtype=dict.fromkeys(task["words"], str))
     table = table.astype(dict.fromkeys(task["words"], "category"))
     started = process_time()
-    kernel = miceforest.ImputationKernel(table, num_datasets=task["n"], random_state=0)
+    kernel = miceforest.ImputationKernel(
+        table,
+        num_datasets=task["n"],
+        mean_match_strategy=dict.fromkeys(task["words"], task["matches"]),
+        random_state=0,
+    )
     kernel.mice(ITERATIONS)
     tables = [kernel.complete_data(number) for number in range(task["n"])]
     seconds = process_time() - started

@@ -42,9 +42,13 @@ def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT + 60))
 
 
-def filled_by_miceforest(table: pd.DataFrame, n: int) -> Made:
-    """Return n completed tables, one below the other, and the CPU seconds."""
-    made = _made(["_gap_rival.py"], {"words": words_of(table), "n": n}, table)
+def filled_by_miceforest(table: pd.DataFrame, n: int, matches: str) -> Made:
+    """Return n completed tables, one below the other, and the CPU seconds.
+
+    ``matches`` is how words are drawn: miceforest's ``mean_match_strategy``.
+    """
+    task = {"words": words_of(table), "n": n, "matches": matches}
+    made = _made(["_gap_rival.py"], task, table)
     assert made is not None, "miceforest was stopped"
     return made
 
