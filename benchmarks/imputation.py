@@ -28,7 +28,7 @@ PATTERNS = ("mcar", "mar")
 """Missing completely at random; and where the first numbers, which are all there, are large."""
 
 
-MATCHES = {"males": "fast"}
+MATCHES = {"males": "fast", "diamonds": "fast"}
 """Where miceforest's default way to match words, "normal", ends with an error: it takes the odds of
 a probability of 1."""
 
