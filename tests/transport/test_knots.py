@@ -45,11 +45,19 @@ def test_compiled_or_not_bits_are_the_same(p, q):
     assert torch.equal(displacement(T, z.contiguous()), not_contiguous)
 
 
-@pytest.mark.parametrize("bits", [16, 32])
+@pytest.mark.parametrize("bits", [8, 16, 32])
 @given(p=samples(), q=samples())
 def test_packed_or_not_bits_are_the_same(bits, p, q):
     T, z = between(p, q).packed(bits), torch.linspace(-2, 2, 500).expand(2, -1) * p.abs().amax()
     assert torch.equal(displacement(T, z.contiguous()), displacement(T.unpacked(), z.contiguous()))
+
+
+def test_positions_close_together_stay_precise_in_a_byte_each():
+    """Labels move groups of values far apart: a byte each would not tell the values of one."""
+    x = (10 * torch.arange(5)[:, None] + torch.linspace(0, 0.1, 6)).reshape(1, -1)
+    T = KnotMap(x, torch.sin(x)).packed(8).unpacked()
+    assert (T.x - x).abs().max() < 2e-3
+    assert (T.move_by - torch.sin(x)).abs().max() < 2 / 255
 
 
 @pytest.mark.parametrize("contiguous", [True, False])

@@ -127,8 +127,8 @@ def test_firefox_draws_the_same(tmp_path):
     with served(tmp_path / "site") as address, firefox(FIREFOX, tmp_path / "profile") as page:
         page.goto(address)
         status = "document.getElementById('status').textContent"
-        while not page.evaluate(status).startswith("40 samples in"):
-            assert page.evaluate(status).startswith(("Loading", "Drawing")), page.evaluate(status)
+        while not (text := page.evaluate(status)).startswith("40 samples in"):
+            assert text.startswith(("Loading", "Drawing")), text
         drawn = page.evaluate(f"({SAMPLE})([1, 5, '5', 0])")
     model = runtime.load(tmp_path / "site" / "model.zip")
     assert_equal(drawn, model.sample(5, "dog <b>", 5))

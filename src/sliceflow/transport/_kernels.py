@@ -430,12 +430,26 @@ def unpack(integers, low, high, half, values):
 
 
 @kernel
-def interpolate_packed_rows(z, knots, low, high, half):
+def add_gaps(integers, low, high, half, values):
+    """Write the positions between which these integers are the square roots of gaps."""
+    first, last, total = np.float64(low), np.float64(half + half - np.float32(1)), 0.0
+    width = (np.float64(high) - first) / (last * last)
+    for k in range(len(integers)):
+        root = np.float64(integers[k]) + np.float64(half)
+        total += root * root * width
+        values[k] = first + total
+
+
+@kernel
+def interpolate_packed_rows(z, knots, low, high, half, has_gaps):
     """Displace values by maps whose knots, (2, H, K), are integers."""
     where, slope = np.empty(CHUNK_VALUES, np.int32), np.empty(knots.shape[2] - 1, np.float32)
     x, move_by = np.empty(knots.shape[2], np.float32), np.empty(knots.shape[2], np.float32)
     for i in range(len(z)):
-        unpack(knots[0, i], low[0, i, 0], high[0, i, 0], half, x)
+        if has_gaps:
+            add_gaps(knots[0, i], low[0, i, 0], high[0, i, 0], half, x)
+        else:
+            unpack(knots[0, i], low[0, i, 0], high[0, i, 0], half, x)
         unpack(knots[1, i], low[1, i, 0], high[1, i, 0], half, move_by)
         interpolate_row(z[i], x, move_by, where, slope)
 

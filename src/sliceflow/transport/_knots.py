@@ -102,6 +102,10 @@ class KnotMap:
 
 INTEGER_TYPES = {8: torch.int8, 16: torch.int16, 32: torch.int32}
 
+GAP_BITS = 8
+"""With so few bits, positions are stored as the gaps between them, so that they are precise where
+they are close together. Labels move values far apart, so one width would be too coarse for all."""
+
 
 @dataclass(frozen=True, eq=False)
 class PackedMap:
@@ -111,9 +115,10 @@ class PackedMap:
     ----------
     knots
         Positions and displacements, (2, H, K). The smallest and the largest integer stand for the
-        extremes of a row.
+        extremes of a row. Positions of `GAP_BITS` are square roots of gaps: the smallest integer
+        stands for no gap, and the largest for the largest gap of the row.
     low, high
-        These extremes, (2, H, 1) each.
+        These extremes, (2, H, 1) each; for gaps, the first position, and that plus the largest gap.
     """
 
     knots: Tensor
@@ -125,9 +130,15 @@ class PackedMap:
         """Pack values (2, H, K)."""
         values = values.double()
         low, high = values.aminmax(dim=2, keepdim=True)
-        share = (values - low) / (high - low).clamp(min=1e-30)
+        if bits == GAP_BITS:
+            high[0] = low[0] + values[0].diff(dim=1).amax(dim=1, keepdim=True)
+        low, high = low.float(), high.float()
+        width = (high.double() - low).clamp(min=1e-30)
+        share = (values - low) / width
+        if bits == GAP_BITS:
+            share[0] = roots_of_gaps(share[0], 2**bits - 1)
         integers = (share * (2**bits - 1)).round() - 2 ** (bits - 1)
-        return cls(integers.to(INTEGER_TYPES[bits]), low.float(), high.float())
+        return cls(integers.to(INTEGER_TYPES[bits]), low, high)
 
     @classmethod
     def joined(cls, maps: list[Self]) -> Self | None:
@@ -170,8 +181,8 @@ class PackedMap:
             self.unpacked().displace_(z)
             return
         knots, low, high = self.knots.numpy(), self.low.numpy(), self.high.numpy()
-        half = np.float32(2 ** (8 * self.knots.element_size() - 1))
-        interpolate_packed_rows(z.numpy(), knots, low, high, half)
+        half = np.float32(2 ** (self._bits - 1))
+        interpolate_packed_rows(z.numpy(), knots, low, high, half, self._bits == GAP_BITS)
 
     def to(self, device: torch.device) -> Self:
         """Return the map on a device."""
@@ -181,6 +192,27 @@ class PackedMap:
 
     def unpacked(self) -> KnotMap:
         """Return the map in float32."""
-        bits = 8 * self.knots.element_size()
-        step = (self.high - self.low) / (2**bits - 1)
-        return KnotMap(*(self.low + (self.knots.float() + 2 ** (bits - 1)) * step))
+        integers = self.knots.float() + 2 ** (self._bits - 1)
+        x, move_by = self.low + integers * ((self.high - self.low) / (2**self._bits - 1))
+        if self._bits == GAP_BITS:
+            width = (self.high[0].double() - self.low[0]) / (2**self._bits - 1) ** 2
+            gaps = integers[0].double().square() * width
+            x = (self.low[0] + gaps.cumsum(dim=1)).float()
+        return KnotMap(x, move_by)
+
+    @property
+    def _bits(self) -> int:
+        return 8 * self.knots.element_size()
+
+
+def roots_of_gaps(x: Tensor, largest: int) -> Tensor:
+    """Return the square roots of the gaps before positions (H, K), as multiples of 1/largest.
+
+    Each gap makes up for what rounding the gaps before it has left.
+    """
+    roots, position = torch.zeros_like(x), torch.zeros_like(x[:, 0])
+    for k in range(1, x.shape[1]):
+        gap = (x[:, k] - position).clamp(0, 1)
+        roots[:, k] = (gap.sqrt() * largest).round() / largest
+        position = position + roots[:, k].square()
+    return roots

@@ -260,7 +260,7 @@ class Maps {
   displace(z, step, first, p, n, w) {
     const { h, k, x, moveBy } = this;
     for (let i = 0; i < p; i++) {
-      this.unpack(x, 2 * step * h + first + i);
+      this.place(x, 2 * step * h + first + i);
       this.unpack(moveBy, (2 * step + 1) * h + first + i);
       const end = (i + 1) * n, low = x[0], high = x[k - 1];
       for (let at = i * n; at < end; at++) {
@@ -276,6 +276,20 @@ class Maps {
         const slope = width > 1e-30 ? (moveBy[knot + 1] - moveBy[knot]) / width : 0;
         z[at] = w * (moveBy[knot] + (inside - x[knot]) * slope + (inside - value));
       }
+    }
+  }
+
+  /** Write the positions of knots. Bytes are square roots of the gaps between them. */
+  place(x, row) {
+    const { k, half, knots, low, high } = this, from = row * k;
+    if (half > 128) {
+      this.unpack(x, row);
+      return;
+    }
+    const width = (high[row] - low[row]) / 255 ** 2;
+    for (let j = 0, sum = 0; j < k; j++) {
+      sum += (knots[from + j] + half) ** 2 * width;
+      x[j] = low[row] + sum;
     }
   }
 
