@@ -90,11 +90,11 @@ def fast(stage: Stage, l: int, amplifier: float, axes: np.ndarray | None) -> Dra
             if l:
                 thetas_y = amplifier * uniform(some, p, l)
                 thetas = np.concatenate([thetas, thetas_y], axis=2)
-            for rng, theta in zip(some, thetas, strict=True):
-                if patch is None:
-                    yield Dense(theta)
-                else:
-                    yield Tiles(theta, _tiles(rng, at_level, patch), stage.shared)
+            if patch is None:
+                yield from map(Dense, thetas)
+                continue
+            for theta, tiles in zip(thetas, _tiles(some, at_level, patch), strict=True):
+                yield Tiles(theta, tiles, stage.shared)
 
     return draw
 
@@ -139,24 +139,24 @@ def uniform(rngs: Sequence[Random], h: int, d: int) -> np.ndarray:
     return points
 
 
-def _tiles(rng: Random, shape: Shape, patch: int) -> np.ndarray:
-    """Draw the offset; return the coordinates of each tile, (n, P)."""
+def _tiles(rngs: Sequence[Random], shape: Shape, patch: int) -> np.ndarray:
+    """Draw the offset of each of k steps; return the coordinates of each tile, (k, n, P)."""
     if len(shape) == 1:
-        columns = rng.permutation(shape[0])
-        return columns[: len(columns) - len(columns) % patch].reshape(-1, patch)
+        columns = np.stack([rng.permutation(shape[0]) for rng in rngs])
+        return columns[:, : shape[0] - shape[0] % patch].reshape(len(rngs), -1, patch)
     channels, height, width = shape
-    row, column = (_cut(rng, side, min(patch, side)) for side in (height, width))
+    row, column = (_cut(rngs, side, min(patch, side)) for side in (height, width))
     channel = np.arange(channels)[:, None, None]
-    rows: np.ndarray = (channel * height + row[:, None, None, :, None]) * width
-    places: np.ndarray = rows + column[None, :, None, None, :]
-    return places.reshape(len(row) * len(column), -1)
+    rows: np.ndarray = (channel * height + row[:, :, None, None, :, None]) * width
+    places: np.ndarray = rows + column[:, None, :, None, None, :]
+    return places.reshape(len(rngs), row.shape[1] * column.shape[1], -1)
 
 
-def _cut(rng: Random, side: int, patch: int) -> np.ndarray:
-    """Cut a side into whole patches, from a random pixel on: the pixels of each, (n, S)."""
-    first = rng.integer(side) if patch < side else 0
-    pixels: np.ndarray = (np.arange(side - side % patch) + first) % side
-    return pixels.reshape(-1, patch)
+def _cut(rngs: Sequence[Random], side: int, patch: int) -> np.ndarray:
+    """Cut a side into whole patches, from a random pixel on: the pixels of each, (k, n, S)."""
+    firsts = [rng.integer(side) if patch < side else 0 for rng in rngs]
+    pixels: np.ndarray = (np.arange(side - side % patch) + np.array(firsts)[:, None]) % side
+    return pixels.reshape(len(rngs), -1, patch)
 
 
 def exact(stage: Stage, shape: Shape, h: int, l: int, amplifier: float) -> Draw:

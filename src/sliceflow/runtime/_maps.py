@@ -18,18 +18,19 @@ class Maps(NamedTuple):
     def displacements(self, z: np.ndarray) -> np.ndarray:
         """Return T(z) − z for values z, (H, L)."""
         bits = 8 * self.knots.itemsize
-        step = (self.high.astype(float) - self.low) / (2**bits - 1)
+        step = (self.high - self.low.astype(float)) / (2**bits - 1)
         zero = self.low + 2.0 ** (bits - 1) * step
         x = self.knots[0] * step[0] + zero[0] if bits > GAP_BITS else self._sums_of_gaps()
-        knot = _count_below(x[:, 1:-1], z)  # the last one at or below each value
-        row = np.arange(len(x))[:, None]
-        left, right = x[row, knot], x[row, knot + 1]
-        ends = (self.knots[1][row, knot + i] for i in (0, 1))
-        move_left, move_right = (end * step[1] + zero[1] for end in ends)
-        slope = (move_right - move_left) / np.maximum(right - left, 1e-30)
-        slope[~np.isfinite(slope)] = 0  # two knots at one place: a jump
+        place, integers = x.ravel(), self.knots[1].ravel()
+        at = _count_below(x[:, 1:-1], z)  # the last knot at or below each value
+        at += np.arange(0, x.size, x.shape[1])[:, None]
+        left, move_by = place.take(at), integers.take(at) * step[1] + zero[1]
+        at += 1
+        width, rise = place.take(at) - left, integers.take(at) * step[1] + zero[1] - move_by
+        jump = np.zeros_like(rise)  # two knots at one place
+        slope = np.divide(rise, width, out=jump, where=width > 1e-30)
         inside = np.minimum(np.maximum(z, x[:, :1]), x[:, -1:])
-        moved: np.ndarray = move_left + (inside - left) * slope + (inside - z)
+        moved: np.ndarray = move_by + (inside - left) * slope + (inside - z)
         return moved
 
     def _sums_of_gaps(self) -> np.ndarray:
