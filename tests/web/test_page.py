@@ -13,7 +13,7 @@ import pytest
 from firefox import firefox
 from playwright.sync_api import expect, sync_playwright
 
-from sliceflow import Exact, SlicedFlow, Stage, runtime
+from sliceflow import Exact, SlicedFlow, Stage, load, runtime
 from sliceflow.web import export_page
 
 FIREFOX = shutil.which("firefox") or shutil.which("firefox-esr")
@@ -193,6 +193,14 @@ def test_a_damaged_model_is_said(opened):
     page.route("**/model.zip", lambda route: route.fulfill(body="no model"))
     page.reload()
     expect(page.get_by_role("status")).to_contain_text("not a sliceflow model")
+
+
+def test_python_reads_the_model_of_the_page(tmp_path):
+    export_page(fitted(GREY, LABELS), tmp_path, "")
+    x, expected = (
+        read(tmp_path / "model.zip").sample(50, "cat", 1) for read in (load, runtime.load)
+    )
+    assert np.abs(x - expected.astype(int)).mean() < 0.1
 
 
 def test_what_the_page_cannot_sample_is_refused_with_the_reason(tmp_path):

@@ -201,6 +201,12 @@ class PackedMap:
         return KnotMap(x, move_by)
 
     @property
+    def ascends(self) -> bool:
+        """Whether the positions of each row ascend. With gaps between them they always do."""
+        x = self.knots[0]
+        return self._bits == GAP_BITS or not bool((x[:, 1:] < x[:, :-1]).any())
+
+    @property
     def _bits(self) -> int:
         return 8 * self.knots.element_size()
 
