@@ -1,9 +1,10 @@
 """Clients of a server, in a process of their own: they ask again and again, until a time is over.
 
-    python -m benchmarks._clients PORT PATH CLIENTS SECONDS N
+    python -m benchmarks._clients PORT PATH CLIENTS SECONDS
 
-prints, as JSON, the milliseconds of each answer, how often each status came, and the seconds that
-it all took. An answer that breaks off is counted as such, and so is a refused connection.
+prints, as JSON, the milliseconds of each answer, the number of samples in all, how often each
+status came, and the seconds that it all took. An answer that breaks off is counted as such, and so
+is a refused connection.
 """
 
 import asyncio
@@ -13,7 +14,10 @@ import time
 from collections import Counter
 from contextlib import suppress
 
-BROKEN, REFUSED = "broken", "refused"
+BROKEN, REFUSED, SAMPLES = "broken", "refused", "samples"
+SIZES = (1, 10, 100)
+"""Numbers of samples that clients ask for: each client always for the same."""
+
 PAUSE = 0.2
 """Seconds after which a client asks again that was told to come later."""
 
@@ -34,10 +38,10 @@ async def answer(reader: asyncio.StreamReader) -> str:
 
 
 async def client(
-    port: int, path: str, n: int, seed: int, until: float, found: Counter, times: list[float]
+    port: int, path: str, seed: int, until: float, found: Counter, times: list[float]
 ) -> None:
     """Ask again and again, on one connection as long as it stays open."""
-    writer = None
+    writer, n = None, SIZES[seed % len(SIZES)]
     while time.monotonic() < until:
         try:
             if writer is None:
@@ -56,25 +60,27 @@ async def client(
             found[status] += 1
             if status == "200":
                 times.append(1000 * (time.perf_counter() - started))
+                found[SAMPLES] += n
             else:
                 await asyncio.sleep(PAUSE)
     if writer is not None:
         writer.close()
 
 
-async def main(port: int, path: str, clients: int, seconds: float, n: int) -> None:
+async def main(port: int, path: str, clients: int, seconds: float) -> None:
     """Run the clients, and print what they found."""
     found: Counter = Counter()
     times: list[float] = []
     until = time.monotonic() + seconds
-    each = (client(port, path, n, seed, until, found, times) for seed in range(clients))
+    each = (client(port, path, seed, until, found, times) for seed in range(clients))
     started = time.monotonic()
     await asyncio.gather(*each)
     took = time.monotonic() - started  # also of the answers that came after the end
-    print(json.dumps({"statuses": found, "ms": times, "seconds": took}))
+    n = found.pop(SAMPLES, 0)
+    print(json.dumps({"statuses": found, "ms": times, "samples": n, "seconds": took}))
 
 
 if __name__ == "__main__":
-    port, path, clients, seconds, n = sys.argv[1:]
+    port, path, clients, seconds = sys.argv[1:]
     with suppress(KeyboardInterrupt):
-        asyncio.run(main(int(port), path, int(clients), float(seconds), int(n)))
+        asyncio.run(main(int(port), path, int(clients), float(seconds)))

@@ -16,6 +16,7 @@ from statistics import median
 import numpy as np
 import pandas as pd
 
+from benchmarks._clients import SIZES
 from benchmarks._fuzz import statuses
 from benchmarks.bad_files import small_model
 from benchmarks.ledger import ROOT, Figure
@@ -24,11 +25,11 @@ from sliceflow import SlicedFlow, SlicedTable
 from sliceflow.model import Model
 from sliceflow.reproduce._speed import seconds
 
-CLIENTS, SECONDS, N = 64, 600, 10
-"""Number of clients, how long they ask, and the number of samples that each request is for."""
+CLIENTS, SECONDS = 64, 600
+"""Number of clients, and how long they ask."""
 
-MANY = 1000
-"""Samples drawn at once, in the loop that a server is compared with."""
+MANY, FEW = 1000, 10
+"""Samples drawn at once, in the loops that a server is compared with."""
 
 KILLS, STOPS, FUZZED = 200, 10, 10_000
 
@@ -64,37 +65,37 @@ def serving(*arguments: object) -> Iterator[tuple[subprocess.Popen, int]]:
 
 def clients(port: int, count: int, duration: float) -> subprocess.Popen:
     """Start clients in a process of their own."""
-    what = (port, "/v1/models/digits/samples", count, duration, N)
+    what = (port, "/v1/models/digits/samples", count, duration)
     command = [sys.executable, "-m", "benchmarks._clients", *map(str, what)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
 def found(process: subprocess.Popen) -> tuple[dict[str, int], list[float], float]:
-    """Return what clients found: how often each status came, milliseconds of answers, seconds."""
+    """Return how often each status came, the milliseconds of answers, and samples a second."""
     out, _ = process.communicate()
     result = json.loads(out)
-    return result["statuses"], result["ms"], result["seconds"]
+    return result["statuses"], result["ms"], result["samples"] / result["seconds"]
 
 
 def load(path: Path, model: Model, shrink: int) -> Iterator[Figure]:
     """Yield what many clients find in a long time."""
     duration = SECONDS / shrink**2
-    many, few = speed(model, MANY), speed(model, N)
+    many, few = speed(model, MANY), speed(model, FEW)
     with serving(path) as (server, port):
         asking, sizes = clients(port, CLIENTS, duration), []
         for _ in range(60):
             time.sleep(duration / 60)
             sizes.append(memory(server.pid))
-        counts, ms, took = found(asking)
+        counts, ms, rate = found(asking)
     errors = sum(count for status, count in counts.items() if status not in ("200", "429"))
-    who = f"{CLIENTS} clients, {N} digits each, in {duration / 60:.2g} minutes"
+    sizes_asked = f"{', '.join(map(str, SIZES[:-1]))} or {SIZES[-1]} digits each"
+    who = f"{CLIENTS} clients, {sizes_asked}, in {duration / 60:.2g} minutes"
     yield Figure("serve.errors", errors, "", f"answers that are errors other than 429: {who}")
     yield Figure("serve.answers", len(ms), "", f"answers: {who}")
     for q in (50, 99):
         about = f"{'half' if q == 50 else '99 %'} of the answers came within: {who}"
         yield Figure(f"serve.p{q}_ms", float(np.percentile(ms, q)), "ms", about)
-    rate = len(ms) * N / took
-    for name, alone, n in (("throughput_ratio", many, MANY), ("sharing_gain", few, N)):
+    for name, alone, n in (("throughput_ratio", many, MANY), ("sharing_gain", few, FEW)):
         about = f"samples a second / those of a loop of sample({n}) in Python: {who}"
         yield Figure(f"serve.{name}", rate / alone, "times", about)
     early, late = (max(part) for part in (sizes[len(sizes) // 6 : len(sizes) // 3], sizes[-10:]))

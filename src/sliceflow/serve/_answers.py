@@ -1,12 +1,12 @@
 """Samples in the formats of answers: JSON, PNG, npz, CSV and Arrow."""
 
 import io
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+import orjson
 from PIL import Image
 
 from sliceflow.data._tables import write_csv
@@ -164,7 +164,7 @@ class Told:
 def encode(answer: Answer, told: Told, format: str) -> bytes:
     """Return the body of an answer."""
     if format == "json":
-        return _dumped(told.as_json() | dict(answer.as_json()))
+        return orjson.dumps(told.as_json() | dict(answer.as_json()))
     file = io.BytesIO()
     answer.write(file, format)
     return file.getvalue()
@@ -189,7 +189,3 @@ def has_arrow() -> bool:
         return arrow() is not None
     except ImportError:
         return False
-
-
-def _dumped(content: Any) -> bytes:
-    return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()

@@ -34,6 +34,10 @@ NO_IMPUTING = (
 )
 
 
+MAX_TIMES = 2
+"""How many times larger groups may be. It saves a sixth of the time; who waits, waits longer."""
+
+
 @dataclass(eq=False)
 class FlowWork:
     """Samples of one request, drawn part by part.
@@ -164,16 +168,26 @@ class FlowService:
         """Refuse: rows are completed by a model of a table."""
         raise ProblemError(422, NO_IMPUTING.format(self.name))
 
+    def has_room(self, works: Sequence[FlowWork]) -> bool:
+        """Return whether each thread could move more samples in the same time."""
+        return self._times_full(works) < 1
+
     def advance(self, works: Sequence[FlowWork]) -> set[FlowWork]:
-        """Move a group of parts on each thread."""
+        """Move a group of parts on each thread; a larger one, if that would be full too."""
         model, threads = self.model, torch.get_num_threads()
-        groups = filled(works, model.group_size, threads, model.adds_noise)
+        size = model.group_size * min(max(1, int(self._times_full(works))), MAX_TIMES)
+        groups = filled(works, size, threads, model.adds_noise)
         drawn = model.sample_parts(
             [[part for _, part in group] for group in groups], output="numpy"
         )
         for (work, _), x in zip(chain(*groups), chain(*drawn), strict=True):
             work.drawn.append(x)
         return {work for work, _ in chain(*groups)}
+
+    def _times_full(self, works: Sequence[FlowWork]) -> float:
+        """Return how many groups of each thread the samples would fill that are not yet drawn."""
+        n_left = sum(work.n - work.n_drawn for work in works)
+        return n_left / (self.model.group_size * torch.get_num_threads())
 
     def warm_up(self) -> None:
         """Draw one sample, given anything that it can be given."""

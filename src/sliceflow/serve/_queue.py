@@ -10,14 +10,14 @@ from threading import Condition, Thread
 from time import monotonic
 
 from sliceflow.serve._problems import ProblemError
-from sliceflow.serve._services import WRONG, Work
+from sliceflow.serve._services import WRONG, Service, Work
 
 LOG = logging.getLogger("sliceflow.serve")
 
 PATIENCE = 5
 """Maximum number of seconds to wait for work that nobody waits for any more."""
 
-LINGER = 0.1
+LINGER = 0.5
 """Maximum time to wait for more requests after a round, as a part of that of the round."""
 
 MAX_RETRY = 60
@@ -93,11 +93,12 @@ class Queue:
         while jobs := self._next():
             began = monotonic()
             self._advance(jobs)
+            before = len(self)
             for job in jobs:
                 if job.work.is_done:
                     self.took = monotonic() - job.began
                     job.end()
-            self._linger(len(jobs), LINGER * (monotonic() - began))
+            self._linger(jobs[0].work.service, before, LINGER * (monotonic() - began))
 
     def _next(self) -> list[Job]:
         """Return the requests of the first one's model; none if the queue is closed and empty."""
@@ -109,17 +110,20 @@ class Queue:
                 self._changed.wait()
             return [job for job in self._jobs if job.work.service is self._jobs[0].work.service]
 
-    def _linger(self, n: int, seconds: float) -> None:
-        """Wait a little for clients who were just answered to ask again.
+    def _linger(self, service: Service, before: int, seconds: float) -> None:
+        """Wait a little until as many requests are here as ``before`` some were answered.
 
-        Else the next round would be for the few who were not, and the one after it for the others.
+        Clients often ask again at once. Without them, the next round would be for a few others, and
+        would take as long. If the next round is full, nobody waits.
         """
 
-        def are_back() -> bool:
-            return self._closed or len(self) >= n
+        def is_enough() -> bool:
+            works = [job.work for job in self._jobs if not job.future.done()]
+            own = [work for work in works if work.service is service]
+            return self._closed or len(works) >= before or not service.has_room(own)
 
         with self._changed:
-            self._changed.wait_for(are_back, seconds)
+            self._changed.wait_for(is_enough, seconds)
 
     def _advance(self, jobs: Sequence[Job]) -> None:
         """Do a round of work. If it fails, do the work of each request alone to see whose does."""

@@ -59,6 +59,9 @@ class Service(Protocol):
     def impute(self, body: ImputeRequest, seed: int) -> Work:
         """Return the work of filling gaps of rows."""
 
+    def has_room(self, works: Sequence[Any]) -> bool:
+        """Return whether a round of work would take as long if there were more of it."""
+
     def advance(self, works: Sequence[Any]) -> Collection[Any]:
         """Do a round of work of these requests, and return those that had a part in it."""
 

@@ -116,6 +116,10 @@ class TableService:
         """Refuse: there are no images."""
         raise ProblemError(422, f"{self.name} is a model of a table: send rows to /impute")
 
+    def has_room(self, works: Sequence[TableWork]) -> bool:
+        """Return False: requests share nothing."""
+        return False
+
     def advance(self, works: Sequence[TableWork]) -> Sequence[TableWork]:
         """Draw the rows of the first request."""
         works[0].drawn = works[0].draw()
