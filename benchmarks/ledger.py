@@ -66,8 +66,10 @@ def with_tables(text: str, rows: list[dict]) -> str:
         return f"<!-- ledger: {match[1]} -->\n{head}" + "\n".join(lines) + "\n<!-- end -->"
 
     def single(match: re.Match) -> str:
-        (row,) = [row for row in rows if row["name"] == match[1]]
-        return f"<!--={match[1]}-->{_number(row)}<!--.-->"
+        row = by_name.get(match[1])  # none, if it was not measured yet
+        return match[0] if row is None else f"<!--={match[1]}-->{_number(row)}<!--.-->"
+
+    by_name = {row["name"]: row for row in rows}
 
     text = re.sub(r"<!-- ledger: (.*?) -->\n.*?<!-- end -->", table, text, flags=re.DOTALL)
     return re.sub(r"<!--=(.*?)-->.*?<!--\.-->", single, text)

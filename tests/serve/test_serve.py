@@ -20,7 +20,7 @@ from serving import serving
 from sliceflow import Exact, SlicedFlow, SlicedTable, Stage, load
 from sliceflow.cli import main
 from sliceflow.serve._filling import Filling
-from sliceflow.serve._flows import FlowWork, filled
+from sliceflow.serve._flows import FlowService, FlowWork, filled
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.integers(256, size=(200, 1, 6, 6)).astype(np.uint8)
@@ -156,6 +156,17 @@ def test_small_requests_share_a_group(whole, expected):
     groups = filled(works, 256, 2, whole)
     assert [[len(part) for _, part in group] for group in groups] == expected
     assert [part.first for _, part in groups[-1]][-1] == (0 if whole else 146)
+
+
+@pytest.mark.parametrize(("times", "extra"), [(1, -1), (1, 5), (2, 5)])
+def test_a_round_is_full_or_has_all(models, times, extra):
+    """256 samples or twice as many for each thread; less only if nothing is left."""
+    model, full = models["pets"], 256 * torch.get_num_threads()
+    service, n = FlowService("pets", model), times * full + extra
+    work = FlowWork(service, 0, model.codec.given(n, "cat"), lambda x: x, [])
+    assert service.has_room([work]) == (n < full)
+    service.advance([work])
+    assert work.n_drawn == min(n, times * full)
 
 
 def test_files_are_those_of_the_command_line(client, folder, tmp_path, monkeypatch):
