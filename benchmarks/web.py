@@ -91,8 +91,8 @@ def in_browser(site: Path, repeats: int, shrink: int) -> Iterator[Figure]:
         yield Figure(
             "web.first_digits_s", median(firsts), "s", "a visitor sees the first 40 digits"
         )
-        about = f"digits that the page draws in a second, of {ASKED}"
-        yield Figure("web.digits_per_s", median(rates), "1/s", about)
+        about = f"the page draws {ASKED} digits"
+        yield Figure("web.digits_per_s", median(rates), "digits/s", about)
         page = browser.new_page()
         page.goto(address)
         drawn = page.evaluate(SAMPLE, [ASKED, "1"])

@@ -43,6 +43,8 @@ def test_names():
 def test_documents_show_the_ledger(document):
     text = document.read_text()
     assert ledger.with_tables(text, ledger.load()) == text
+    measured = {row["name"] for row in ledger.load()}
+    assert measured.issuperset(re.findall(r"<!--=(.*?)-->", text))
 
 
 def test_tables():
