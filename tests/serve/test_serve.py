@@ -416,6 +416,10 @@ def test_the_token(models):
         assert client("GET", "/pages/pets/model.zip")[0] == 404  # pages cannot send the token
 
 
+MANY = 1_000_000
+"""More samples than any machine draws in a round."""
+
+
 class Slow:
     """A model that takes its time for each batch."""
 
@@ -443,8 +447,8 @@ def test_a_full_queue(models):
 
 def test_a_request_that_takes_too_long(models):
     slow = Slow(models["noisy"], 0.2)
-    with serving({"slow": slow}, seconds=0.5) as client:
-        status, said = client.refused("slow/samples", n=10_000)
+    with serving({"slow": slow}, seconds=0.5, n=MANY) as client:
+        status, said = client.refused("slow/samples", n=MANY)
         assert (status, "more than 0.5 s" in said) == (504, True)
         time.sleep(0.5)
         drawn = slow.drawn
@@ -456,8 +460,8 @@ def test_a_request_that_takes_too_long(models):
 
 def test_the_work_of_a_client_who_leaves_is_dropped(models):
     slow = Slow(models["noisy"], 0.2)
-    with serving({"slow": slow}) as client:
-        body = b'{"n": 10000}'
+    with serving({"slow": slow}, n=MANY) as client:
+        body = json.dumps({"n": MANY}).encode()
         with socket.create_connection(("127.0.0.1", client.port)) as connection:
             head = (
                 f"POST /v1/models/slow/samples HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}"

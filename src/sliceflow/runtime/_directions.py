@@ -14,8 +14,9 @@ from sliceflow.runtime._stages import Band, Shape, Stage
 Draw = Callable[[Sequence[Random]], Iterator["Directions"]]
 """Draws the directions of steps one after the other, given the random numbers of each."""
 
-TOGETHER = 16
-"""Steps whose numbers are drawn together: many small draws would take longer than the products."""
+NUMBERS = 2**16
+"""Steps share a draw of about so many numbers, since many small draws would take longer than the
+products. More would not stay in the cache."""
 
 
 class Directions(Protocol):
@@ -84,8 +85,9 @@ def fast(stage: Stage, l: int, amplifier: float, axes: np.ndarray | None) -> Dra
         amplifier *= (l / p) ** 0.5
 
     def draw(rngs: Sequence[Random]) -> Iterator[Directions]:
-        for first in range(0, len(rngs), TOGETHER):
-            some = rngs[first : first + TOGETHER]
+        together = max(1, NUMBERS // p**2)
+        for first in range(0, len(rngs), together):
+            some = rngs[first : first + together]
             thetas = _bases(some, stage.bands, p, axes)
             if l:
                 thetas_y = amplifier * uniform(some, p, l)
