@@ -2,8 +2,8 @@
 
     python -m benchmarks._clients PORT PATH CLIENTS SECONDS
 
-prints, as JSON, the milliseconds of each answer, the number of samples in all, how often each
-status came, and the seconds that it all took. An answer that breaks off is counted as such, and so
+prints, as JSON, the milliseconds and the samples of each answer, how often each status came, and
+the seconds that it all took. An answer that breaks off is counted as such, and so
 is a refused connection.
 """
 
@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 
-BROKEN, REFUSED, SAMPLES = "broken", "refused", "samples"
+BROKEN, REFUSED = "broken", "refused"
 SIZES = (1, 10, 100)
 """Numbers of samples that clients ask for: each client always for the same."""
 
@@ -38,7 +38,7 @@ async def answer(reader: asyncio.StreamReader) -> str:
 
 
 async def client(
-    port: int, path: str, seed: int, until: float, found: Counter, times: list[float]
+    port: int, path: str, seed: int, until: float, statuses: Counter, answers: list
 ) -> None:
     """Ask again and again, on one connection as long as it stays open."""
     writer, n = None, SIZES[seed % len(SIZES)]
@@ -52,15 +52,14 @@ async def client(
         except asyncio.IncompleteReadError as error:
             writer = None
             if error.partial:
-                found[BROKEN] += 1
+                statuses[BROKEN] += 1
         except OSError:
-            found[REFUSED] += 1
+            statuses[REFUSED] += 1
             return
         else:
-            found[status] += 1
+            statuses[status] += 1
             if status == "200":
-                times.append(1000 * (time.perf_counter() - started))
-                found[SAMPLES] += n
+                answers.append((1000 * (time.perf_counter() - started), n))
             else:
                 await asyncio.sleep(PAUSE)
     if writer is not None:
@@ -69,15 +68,14 @@ async def client(
 
 async def main(port: int, path: str, clients: int, seconds: float) -> None:
     """Run the clients, and print what they found."""
-    found: Counter = Counter()
-    times: list[float] = []
+    statuses: Counter = Counter()
+    answers: list[tuple[float, int]] = []
     until = time.monotonic() + seconds
-    each = (client(port, path, seed, until, found, times) for seed in range(clients))
+    each = (client(port, path, seed, until, statuses, answers) for seed in range(clients))
     started = time.monotonic()
     await asyncio.gather(*each)
     took = time.monotonic() - started  # also of the answers that came after the end
-    n = found.pop(SAMPLES, 0)
-    print(json.dumps({"statuses": found, "ms": times, "samples": n, "seconds": took}))
+    print(json.dumps({"statuses": statuses, "answers": answers, "seconds": took}))
 
 
 if __name__ == "__main__":

@@ -6,17 +6,15 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import median
-from threading import Thread
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
+from benchmarks._served import served
 from benchmarks.ledger import ROOT, Figure
 from sliceflow import Model, load
 from sliceflow.data import Images
@@ -46,13 +44,6 @@ SAMPLE = """async ([n, seed]) => {
 }"""
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files, and prints nothing."""
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        """Print nothing."""
-
-
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield the figures of both, for one model that is fitted first."""
     images = load_images("mnist")[: 60_000 // shrink**2]
@@ -79,12 +70,9 @@ def of_runtime(path: Path, repeats: int) -> Iterator[Figure]:
 
 def in_browser(site: Path, repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield how fast a visitor gets digits, whether they are right, and those of Python."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=site))
-    Thread(target=server.serve_forever, daemon=True).start()
-    with sync_playwright() as playwright:
+    with served(site) as address, sync_playwright() as playwright:
         program = shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        address = f"http://127.0.0.1:{server.server_port}/"
         firsts, rates = zip(
             *(visit(browser.new_page(), address) for _ in range(repeats)), strict=True
         )
@@ -99,8 +87,6 @@ def in_browser(site: Path, repeats: int, shrink: int) -> Iterator[Figure]:
         if shrink == 1:
             photograph(browser, address)
         browser.close()
-    server.shutdown()
-    server.server_close()
     yield from compared(drawn, load_runtime(site / "model.zip"), shrink)
 
 

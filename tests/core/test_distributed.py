@@ -71,7 +71,7 @@ from sliceflow import SlicedFlow
 x = np.random.default_rng(0).normal(size=(200, 2))
 with torch.inference_mode():
     flow = SlicedFlow(schedule=2).fit(x, distributed=True)
-print(flow.seed_)
+print(f"{flow.seed_}\n", end="", flush=True)  # at once: two processes print
 if flow.model_ is None:
     try:
         flow.sample(1)

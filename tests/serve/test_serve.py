@@ -19,6 +19,7 @@ from serving import serving
 
 from sliceflow import Exact, SlicedFlow, SlicedTable, Stage, load
 from sliceflow.cli import main
+from sliceflow.core._validation import MAX_SEED
 from sliceflow.serve._filling import Filling
 from sliceflow.serve._flows import FlowService, FlowWork, filled
 
@@ -114,6 +115,12 @@ def test_without_given_there_are_as_many_of_each_label(client):
     assert client.post("pets/samples", n=5)["labels"] == ["cat"] * 3 + ["dog"] * 2
     each = ["dog", "cat", "dog"]
     assert client.post("pets/samples", n=3, given=each)["labels"] == each
+
+
+@pytest.mark.parametrize("name", ["pets", "people"])
+def test_the_largest_seed(client, name):
+    """JSON has numbers of any size, and so have seeds."""
+    assert client.post(f"{name}/samples", n=2, seed=MAX_SEED)["seed"] == MAX_SEED
 
 
 def test_a_seed_that_is_drawn_is_told(client):

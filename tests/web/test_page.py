@@ -3,16 +3,14 @@
 import shutil
 import subprocess
 import sys
-from contextlib import ExitStack, contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
 from firefox import firefox
 from playwright.sync_api import expect, sync_playwright
 
+from benchmarks._served import served
 from sliceflow import Exact, SlicedFlow, Stage, load, runtime
 from sliceflow.web import export_page
 
@@ -81,21 +79,6 @@ def opened(browser, tmp_path):
     with closing:
         yield open_page
     assert not errors
-
-
-@contextmanager
-def served(folder):
-    """Serve a folder, and yield its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
 
 
 @needs_browser

@@ -186,20 +186,17 @@ def read_record(archive: Archive, spec: Spec, schedule: tuple[Stage, ...], steps
         done = min(stage.steps, steps - len(record.maps))
         sizes: Sizes = {name: (done, 2, h, None if name == "knots" else 1) for name in MAPS}
         tensors = tensors_of(archive, _stage_name(number), sizes | ({"axes": (p, p)} if p else {}))
-        maps = [PackedMap(*T) for T in zip(*(tensors[name] for name in MAPS), strict=True)]
-        _check(maps, tensors.get("axes"))
+        maps = [tensors[name] for name in MAPS]
+        _check(PackedMap(*maps), tensors.get("axes"))
         record.axes.append(tensors.get("axes"))
-        record.maps += maps
+        record.maps += [PackedMap(*T) for T in zip(*maps, strict=True)]
     return record
 
 
-def _check(maps: list[PackedMap], axes: Tensor | None) -> None:
+def _check(maps: PackedMap, axes: Tensor | None) -> None:
     """Refuse invalid maps and axes: with too few knots, kernels would read out of bounds."""
-    for T in maps:
-        if T.knots.shape[-1] < MIN_KNOTS or not T.ascends or (T.low > T.high).any():
-            raise FileError(
-                f"its maps have fewer than {MIN_KNOTS} knots, or knots that do not ascend"
-            )
+    if maps.knots.shape[-1] < MIN_KNOTS or not maps.ascends or (maps.low > maps.high).any():
+        raise FileError(f"its maps have fewer than {MIN_KNOTS} knots, or knots that do not ascend")
     if axes is not None and ((axes.norm(dim=1) - 1).abs() > 1e-6).any():
         raise FileError("its axes are not of length one")
 

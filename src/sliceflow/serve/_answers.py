@@ -1,6 +1,7 @@
 """Samples in the formats of answers: JSON, PNG, npz, CSV and Arrow."""
 
 import io
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -25,7 +26,7 @@ class Answer(Protocol):
     """Samples, as they can be written."""
 
     def as_json(self) -> Mapping[str, Any]:
-        """Return the samples as JSON has them."""
+        """Return the samples as JSON has them, or as arrays of numbers."""
 
     def write(self, file: io.BytesIO, format: str) -> None:
         """Write the samples in a format other than JSON."""
@@ -54,7 +55,7 @@ class ImagesAnswer:
 
     def as_json(self) -> Mapping[str, Any]:
         """Return the pixels, and the labels if there are any."""
-        found: dict[str, Any] = {"shape": self.pixels.shape, "images": self.pixels.tolist()}
+        found: dict[str, Any] = {"shape": self.pixels.shape, "images": self.pixels}
         return found if self.labels is None else found | {"labels": self.labels.tolist()}
 
     def write(self, file: io.BytesIO, format: str) -> None:
@@ -164,10 +165,24 @@ class Told:
 def encode(answer: Answer, told: Told, format: str) -> bytes:
     """Return the body of an answer."""
     if format == "json":
-        return orjson.dumps(told.as_json() | dict(answer.as_json()))
+        return as_json(told.as_json() | dict(answer.as_json()))
     file = io.BytesIO()
     answer.write(file, format)
     return file.getvalue()
+
+
+def as_json(members: Mapping[str, Any]) -> bytes:
+    """Return an object as JSON."""
+    texts = (json.dumps(name).encode() + b":" + value_as_json(members[name]) for name in members)
+    return b"{" + b",".join(texts) + b"}"
+
+
+def value_as_json(value: Any) -> bytes:
+    """Return a value as JSON."""
+    if isinstance(value, np.ndarray):  # many numbers: orjson is faster
+        return orjson.dumps(value.tolist())
+    # orjson refuses large whole numbers, and turns NaN into null.
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
 
 
 def write_arrow(file: io.BytesIO, table: Any) -> None:

@@ -203,8 +203,8 @@ class PackedMap:
     @property
     def ascends(self) -> bool:
         """Whether the positions of each row ascend. With gaps between them they always do."""
-        x = self.knots[0]
-        return self._bits == GAP_BITS or not bool((x[:, 1:] < x[:, :-1]).any())
+        x = self.knots[..., 0, :, :]  # of one map, or of the maps of many steps
+        return self._bits == GAP_BITS or not bool((x[..., 1:] < x[..., :-1]).any())
 
     @property
     def _bits(self) -> int:
