@@ -9,7 +9,7 @@ from benchmarks.ledger import Figure
 from sliceflow import ArrayTarget, Codec, Flow, Gaussian, Spec
 from sliceflow.data import Images, load
 from sliceflow.directions._pyramid import LanczosLevel
-from sliceflow.flow.schedules import pyramid
+from sliceflow.flow.schedules import Stage, pyramid
 from sliceflow.reproduce._fits import Judge
 
 M = 3000
@@ -23,14 +23,17 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     def fid(x: Tensor) -> float:
         return judge.fid_of(codec.decode(x))
 
-    x, preset = codec.encode(test.pixels), "standard" if shrink == 1 else "quick"
+    x, schedule = (
+        codec.encode(test.pixels),
+        pyramid(train.shape, "standard" if shrink == 1 else "quick"),
+    )
     yield Figure("limits.real", fid(x), "", f"FID of {M:,} test images")
-    flow = flow_above(0, target, train.shape, preset)
+    flow = flow_of(target, train.shape, schedule)
     alone = flow.run(flow.start(x.shape[1])).particles
     yield Figure("limits.flow", fid(alone), "", f"FID of {M:,} samples of the flow alone")
     for k in (16, 12, 8) if shrink == 1 else (16,):
         level = LanczosLevel.orthonormal_at(train.shape, k, x)
-        flow = flow_above(k, target, train.shape, preset)
+        flow = flow_of(target, train.shape, tuple(s for s in schedule if s.resolution > k))
         for name, finer, whose in at_level(level, x, flow):
             about = f"FID of {M:,} test images at {k}×{k}, {whose}"
             yield Figure(f"limits.{name}.{k}", fid(finer), "", about)
@@ -54,7 +57,8 @@ def mirrored(train: Images) -> ArrayTarget:
     return ArrayTarget(data[:, order], 20_000, len(data))
 
 
-def flow_above(k: int, target: ArrayTarget, shape: tuple[int, ...], preset: str) -> Flow:
-    """Return a flow with the stages above k×k, from a Gaussian."""
-    schedule = tuple(stage for stage in pyramid(shape, preset) if (stage.resolution or 0) > k)
-    return Flow(Spec(shape, schedule), [target], Gaussian())
+def flow_of(
+    target: ArrayTarget, shape: tuple[int, ...], schedule: tuple[Stage, ...], seed: int = 0
+) -> Flow:
+    """Return a flow from a Gaussian."""
+    return Flow(Spec(shape, schedule, seed=seed), [target], Gaussian())
