@@ -23,10 +23,8 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     def fid(x: Tensor) -> float:
         return judge.fid_of(codec.decode(x))
 
-    x, schedule = (
-        codec.encode(test.pixels),
-        pyramid(train.shape, "standard" if shrink == 1 else "quick"),
-    )
+    x = codec.encode(test.pixels)
+    schedule = pyramid(train.shape, "standard" if shrink == 1 else "quick")
     yield Figure("limits.real", fid(x), "", f"FID of {M:,} test images")
     flow = flow_of(target, train.shape, schedule)
     alone = flow.run(flow.start(x.shape[1])).particles
