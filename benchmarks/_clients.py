@@ -3,8 +3,8 @@
     python -m benchmarks._clients PORT PATH CLIENTS SECONDS
 
 prints, as JSON, the milliseconds and the samples of each answer, how often each status came, and
-the seconds that it all took. An answer that breaks off is counted as such, and so
-is a refused connection.
+the seconds that it all took. An answer that breaks off is counted as such, and so is a refused
+connection.
 """
 
 import asyncio

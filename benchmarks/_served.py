@@ -1,9 +1,9 @@
-"""A folder, served by a plain web server."""
+"""Web servers on any port, and one for the files of a folder."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
@@ -15,13 +15,18 @@ class Quiet(SimpleHTTPRequestHandler):
         """Print nothing."""
 
 
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
+def served(folder: Path) -> AbstractContextManager[str]:
     """Serve a folder, and yield its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
+    return running(partial(Quiet, directory=folder))
+
+
+@contextmanager
+def running(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Run a server whose requests are handled so, and yield its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}/"
+        yield f"http://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()

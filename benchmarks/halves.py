@@ -11,8 +11,9 @@ from dataclasses import replace
 import numpy as np
 from torch import Tensor
 
+from benchmarks.choices import QUICK
 from benchmarks.ledger import Figure
-from benchmarks.limits import M, flow_of, mirrored
+from benchmarks.limits import M, flow_of, mirrored, refined
 from sliceflow import Codec
 from sliceflow.data import load
 from sliceflow.directions._pyramid import LanczosLevel
@@ -20,7 +21,6 @@ from sliceflow.flow.schedules import Stage, pyramid, scaled
 from sliceflow.reproduce._fits import PART, Judge
 
 HALF, SEEDS = 16, 3
-QUICK = pyramid((3, 32, 32), "quick")
 SCHEDULES = {
     "quick": QUICK,
     "standard": pyramid((3, 32, 32), "standard"),
@@ -72,9 +72,7 @@ class Halves:
         """Return the FID of the fine half."""
         stages = tuple(stage for stage in schedule if stage.resolution > HALF)
         flow = flow_of(self.target, self.shape, stages, seed)
-        state = flow.start(self.x.shape[1])
-        self.level.update(state.particles, self.level.enter(self.x))
-        return self.fine_fid(flow.run(state).particles)
+        return self.fine_fid(refined(flow, self.level, self.level.enter(self.x)))
 
     def coarse_fid(self, x: Tensor) -> float:
         """Return the FID of particles without finer detail, to images without it."""

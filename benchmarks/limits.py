@@ -43,9 +43,14 @@ def at_level(level: LanczosLevel, x: Tensor, flow: Flow) -> Iterator[tuple[str, 
     coarse = level.leave(u)
     yield "blurred", coarse, "without finer detail"
     yield "swapped", coarse + (x - coarse).roll(1, dims=1), "with that of other images"
-    state = flow.start(x.shape[1])
+    yield "flow", refined(flow, level, u), "with that of the flow"
+
+
+def refined(flow: Flow, level: LanczosLevel, u: Tensor) -> Tensor:
+    """Return particles whose coordinates at a level are u, with finer detail by the flow."""
+    state = flow.start(u.shape[1])
     level.update(state.particles, u)
-    yield "flow", flow.run(state).particles, "with that of the flow"
+    return flow.run(state).particles
 
 
 def mirrored(train: Images) -> ArrayTarget:

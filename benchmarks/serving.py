@@ -70,12 +70,12 @@ def clients(port: int, count: int, duration: float) -> subprocess.Popen:
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
-def found(process: subprocess.Popen) -> tuple[dict[str, int], tuple[float, ...], float]:
+def found(process: subprocess.Popen) -> tuple[dict[str, int], list[float], float]:
     """Return how often each status came, the milliseconds of answers, and samples a second."""
     out, _ = process.communicate()
     result = json.loads(out)
-    ms, samples = zip(*result["answers"], strict=True) if result["answers"] else ((), ())
-    return result["statuses"], ms, sum(samples) / result["seconds"]
+    samples = sum(n for _, n in result["answers"])
+    return result["statuses"], [ms for ms, _ in result["answers"]], samples / result["seconds"]
 
 
 def load(path: Path, model: Model, shrink: int) -> Iterator[Figure]:

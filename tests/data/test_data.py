@@ -2,19 +2,17 @@
 
 import gzip
 import hashlib
-import http.server
 import io
 import pickle
 import tarfile
-import threading
 from dataclasses import replace
-from functools import partial
 from zipfile import ZipFile
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from benchmarks._served import served
 from sliceflow.data import Images, data_folder, load
 from sliceflow.data._cifar import PARTS, read_python
 from sliceflow.data._download import Packaged, Source
@@ -215,18 +213,10 @@ def test_flips():
 @pytest.fixture
 def publisher(tmp_path):
     """A real server of a folder."""
-    served = tmp_path / "served"
-    served.mkdir()
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *arguments):
-            pass
-
-    handler = partial(Quiet, directory=served)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield served, f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    folder = tmp_path / "served"
+    folder.mkdir()
+    with served(folder) as url:
+        yield folder, url
 
 
 @pytest.mark.parametrize("algorithm", ["md5", "sha256"])

@@ -6,9 +6,9 @@ It has what huggingface_hub asks for when files are small enough to be sent with
 import hashlib
 import json
 from base64 import b64decode
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
+
+from benchmarks._served import running
 
 COMMIT = "0123456789" * 4
 
@@ -66,13 +66,6 @@ class Hub(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-@contextmanager
 def local_hub(files):
     """Run a hub that keeps its files, by name, in a dict; yield its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Own", (Hub,), {"files": files}))
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    return running(type("Own", (Hub,), {"files": files}))

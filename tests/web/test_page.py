@@ -67,7 +67,7 @@ def opened(browser, tmp_path):
 
     def open_page(model, **settings):
         export_page(model, tmp_path / "site", "A model & its <page>")
-        address = closing.enter_context(served(tmp_path / "site"))
+        address = closing.enter_context(served(tmp_path / "site")) + "/"
         context = browser.new_context(**settings)
         closing.callback(context.close)
         page = context.new_page()

@@ -173,16 +173,17 @@ def encode(answer: Answer, told: Told, format: str) -> bytes:
 
 def as_json(members: Mapping[str, Any]) -> bytes:
     """Return an object as JSON."""
-    texts = (json.dumps(name).encode() + b":" + value_as_json(members[name]) for name in members)
-    return b"{" + b",".join(texts) + b"}"
+    return orjson.dumps({name: value_as_json(value) for name, value in members.items()})
 
 
-def value_as_json(value: Any) -> bytes:
-    """Return a value as JSON."""
-    if isinstance(value, np.ndarray):  # many numbers: orjson is faster
-        return orjson.dumps(value.tolist())
-    # orjson refuses large whole numbers, and turns NaN into null.
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+def value_as_json(value: Any) -> Any:
+    """Return a value as orjson is to write it, which is fast for arrays of numbers.
+
+    Others it gets as JSON: it refuses large whole numbers, and turns NaN into null.
+    """
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return orjson.Fragment(json.dumps(value, allow_nan=False, separators=(",", ":")))
 
 
 def write_arrow(file: io.BytesIO, table: Any) -> None:
