@@ -34,6 +34,7 @@ from sliceflow.transport._kernels import (
     extremes_of_rows,
     is_compiled,
     make_tables,
+    move_rows,
 )
 from sliceflow.transport._knots import KNOTS, KnotMap, part_ends
 
@@ -264,12 +265,18 @@ class Counted:
         if not is_compiled(z):
             (counted,) = cls.merged([values], b, _keep)
             return counted
-        sizes = b // CELLS_PER_BUCKET, b
-        slots, counts = (torch.empty(len(z), n, dtype=torch.int32) for n in sizes)
-        low, high = z.new_empty(2, len(z))
-        counted = cls(Grid(low, high, slots), counts)
+        counted = cls.empty(z, b)
         count_rows(z.numpy(), np.array(values.widths), STRIDE, *counted.arrays())
         return counted
+
+    @classmethod
+    def empty(cls, z: Tensor, b: int) -> Self:
+        """Return the counts of values z on b cells, which a kernel has to write yet."""
+        slots, counts = (
+            torch.empty(len(z), n, dtype=torch.int32) for n in (b // CELLS_PER_BUCKET, b)
+        )
+        low, high = z.new_empty(2, len(z))
+        return cls(Grid(low, high, slots), counts)
 
     @classmethod
     def merged(cls, sides: list[Values], b: int, merge: Merge) -> list[Self]:
@@ -345,6 +352,20 @@ class HistogramMap:
             ps, qs = Counted.merged([p, q], cells, p.merge)
         return cls(ps, qs, *compose(ps, qs))
 
+    @classmethod
+    def moving_(cls, p: Values, q: Values, cells: int = CELLS) -> Self:
+        """Return the map from values ``p`` to values ``q``, and replace p by T(p) − p."""
+        if p.merge is not None or not is_compiled(p.z):
+            T = cls.of(p, q, cells)
+            T.displace_(p.z)
+            return T
+        ps, qs = Counted.empty(p.z, cells), Counted.empty(q.z, cells)
+        start, rise = p.z.new_empty(2, *ps.counts.shape)
+        values = (a for side in (p, q) for a in (side.z.numpy(), np.array(side.widths)))
+        tables, ratio = (start.numpy(), rise.numpy()), q.z.shape[1] / p.z.shape[1]
+        move_rows(*values, STRIDE, ps.arrays(), qs.arrays(), *tables, ratio, NUDGE)
+        return cls(ps, qs, start, rise)
+
     def displace_(self, z: Tensor) -> None:
         """Replace values (H, L) by their displacements T(z) − z."""
         if is_compiled(z):
@@ -414,10 +435,14 @@ class HistogramTransport:
 
         Threads share the rows.
         """
+        are_p = z is p.z
 
         def displace(rows: slice) -> KnotMap | None:
-            T = HistogramMap.of(p[rows], q[rows], self.cells)
-            T.displace_(z[rows])
+            if are_p:
+                T = HistogramMap.moving_(p[rows], q[rows], self.cells)
+            else:
+                T = HistogramMap.of(p[rows], q[rows], self.cells)
+                T.displace_(z[rows])
             recorded = None if knots is None else T.by_knots(knots)
             if self.shrinks:
                 signal = T.signal()

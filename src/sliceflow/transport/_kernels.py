@@ -6,8 +6,7 @@ GIL, so that threads can work on different rows at the same time.
 """
 
 import numpy as np
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 from torch import Tensor, float32
 
 COUNTER_PADDING = 16
@@ -36,54 +35,6 @@ def kernel(function):
         return njit(function, cache=True, **NUMBA_OPTIONS)
     except RuntimeError:
         return njit(function, **NUMBA_OPTIONS)
-
-
-def _tables_scope(builder):
-    module = builder.module
-    domain = module.add_metadata(["sliceflow"])
-    return module.add_metadata([module.add_metadata(["sliceflow.tables", domain])])
-
-
-def _pointer(context, builder, array_type, array, index):
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.gep(data, [index])
-
-
-# LLVM turns look-ups in a loop into gather instructions only if it knows that stores in the same
-# loop do not change the table. Numba has no way to say so, but LLVM's metadata has: `look_up` puts
-# the tables into an alias scope; `load` and `store` declare that they do not touch that scope.
-
-
-def _reader(relation):
-    """Return an intrinsic that reads ``array[index]``, with this relation to the tables' scope."""
-
-    @intrinsic
-    def read(typing_context, array, index):
-        def generate(context, builder, signature, arguments):
-            value = builder.load(_pointer(context, builder, signature.args[0], *arguments))
-            value.set_metadata(relation, _tables_scope(builder))
-            return value
-
-        return array.dtype(array, types.uintp), generate
-
-    return read
-
-
-look_up = _reader("alias.scope")
-load = _reader("noalias")
-
-
-@intrinsic
-def store(typing_context, array, index, value):
-    """Set ``array[index]`` of an array that is not a table."""
-
-    def generate(context, builder, signature, arguments):
-        array, index, value = arguments
-        pointer = _pointer(context, builder, signature.args[0], array, index)
-        builder.store(value, pointer).set_metadata("noalias", _tables_scope(builder))
-        return context.get_dummy_value()
-
-    return types.none(array, types.uintp, array.dtype), generate
 
 
 @kernel
@@ -143,41 +94,66 @@ def share_cells(counts, b, slots):
 
 
 @kernel
-def positions(z, low, scale, slots, out):
-    """Write the position of each value: its cell, then 16 bits for where in the cell."""
-    last = np.nextafter(np.float32(len(slots) << 16), np.float32(0))
+def ticks(z, low, scale, buckets, out):
+    """Write the position of each value in ticks. This loop is vectorised."""
+    last = np.nextafter(np.float32(buckets << 16), np.float32(0))
     for i in range(len(z)):
-        t = tick(load(z, i), low, scale, last)
-        slot = look_up(slots, np.uint32(np.int32(t >> np.int32(16))))
-        first = np.int32(np.int32(slot & np.int32(0xFFFF)) << np.int32(16))
-        inside = np.int32(np.int32(t & np.int32(0xFFFF)) * np.int32(slot >> np.int32(16)))
-        store(out, i, np.int32(first + inside))
+        out[i] = tick(z[i], low, scale, last)
 
 
 @kernel
-def add_counts(where, counts):
-    """Count positions by cell, in turn on the four rows of ``counts``.
+def position(t, slots):
+    """Return the position at a tick: its cell, then 16 bits for where in the cell."""
+    slot = np.uint32(slots[np.uint32(t) >> np.uint32(16)])
+    first = np.uint32((slot & np.uint32(0xFFFF)) << np.uint32(16))
+    inside = np.uint32(t & np.int32(0xFFFF)) * np.uint32(slot >> np.uint32(16))
+    return np.int32(first + np.uint32(inside))
+
+
+@kernel
+def positions(z, low, scale, slots, where):
+    """Write the position of each value.
+
+    Buckets are looked up one by one: many CPUs run gather instructions in microcode, where they
+    take several times as long.
+    """
+    ticks(z, low, scale, len(slots), where)
+    for i in range(len(z)):
+        where[i] = position(where[i], slots)
+
+
+@kernel
+def count(where, slots, counts):
+    """Turn ticks into positions, and count them by cell, in turn on the four rows of ``counts``.
 
     With one row, an increment would have to wait for the last one if a value repeats.
     """
     fours = len(where) // 4 * 4
     for i in range(0, fours, 4):
-        counts[0, np.uint32(where[i]) >> np.uint32(16)] += np.int32(1)
-        counts[1, np.uint32(where[i + 1]) >> np.uint32(16)] += np.int32(1)
-        counts[2, np.uint32(where[i + 2]) >> np.uint32(16)] += np.int32(1)
-        counts[3, np.uint32(where[i + 3]) >> np.uint32(16)] += np.int32(1)
+        a, b = position(where[i], slots), position(where[i + 1], slots)
+        c, d = position(where[i + 2], slots), position(where[i + 3], slots)
+        counts[0, np.uint32(a) >> np.uint32(16)] += np.int32(1)
+        counts[1, np.uint32(b) >> np.uint32(16)] += np.int32(1)
+        counts[2, np.uint32(c) >> np.uint32(16)] += np.int32(1)
+        counts[3, np.uint32(d) >> np.uint32(16)] += np.int32(1)
+        where[i], where[i + 1], where[i + 2], where[i + 3] = a, b, c, d
     for i in range(fours, len(where)):
+        where[i] = position(where[i], slots)
         counts[0, np.uint32(where[i]) >> np.uint32(16)] += np.int32(1)
 
 
 @kernel
-def count_cells(z, low, scale, slots, counts, where, counters):
-    """Write the number of values in each cell; ``where`` and ``counters`` are scratch."""
+def count_cells(z, low, scale, slots, counts, kept, where, counters):
+    """Write the number of values in each cell, and their positions if ``kept`` has room for them.
+
+    ``where`` and ``counters`` are scratch.
+    """
     counters[:] = 0
     for start in range(0, len(z), CHUNK_VALUES):
         chunk = z[start : start + CHUNK_VALUES]
-        positions(chunk, low, scale, slots, where)
-        add_counts(where[: len(chunk)], counters)
+        found = kept[start : start + CHUNK_VALUES] if len(kept) else where[: len(chunk)]
+        ticks(chunk, low, scale, len(slots), found)
+        count(found, slots, counters)
     for c in range(len(counts)):
         counts[c] = counters[0, c] + counters[1, c] + counters[2, c] + counters[3, c]
 
@@ -227,7 +203,8 @@ def compose(p, q, ratio, nudge, p_edge, q_edge, gap, start, rise):
             i += 1
             seen += q[i]
         begin = np.float32(min(q_edge[i] + (r - (seen - q[i]) + 0.5) * gap[i], q_edge[i + 1]))
-        bridge(p_edge, unwritten, j, end, begin, start, rise)
+        if unwritten < j:
+            bridge(p_edge, unwritten, j, end, begin, start, rise)
         # T at the last rank of cell j, in the same way.
         rank += p[j]
         r = (rank - 1 + nudge) * ratio
@@ -259,13 +236,17 @@ def bridge(edge, first, last, low, high, start, rise):
 
 
 @kernel
-def displace(z, where, start, rise):
-    """Replace values by their displacements T(z) − z, given their positions."""
+def displace(z, where, start, rise, begin, by):
+    """Replace values by their displacements T(z) − z, given their positions.
+
+    ``begin`` and ``by`` are scratch for what is looked up, so that the rest is vectorised.
+    """
     for i in range(len(z)):
-        position = load(where, i)
-        cell = np.uint32(np.int32(position >> np.int32(16)))
-        inside = np.float32(np.int32(position & np.int32(0xFFFF))) * np.float32(2**-16)
-        store(z, i, look_up(start, cell) + inside * look_up(rise, cell) - load(z, i))
+        cell = np.uint32(where[i]) >> np.uint32(16)
+        begin[i], by[i] = start[cell], rise[cell]
+    for i in range(len(z)):
+        inside = np.float32(where[i] & np.int32(0xFFFF)) * np.float32(2**-16)
+        z[i] = begin[i] + inside * by[i] - z[i]
 
 
 @kernel
@@ -281,17 +262,51 @@ def scratch(b):
 
 
 @kernel
+def count_row(z, widths, stride, slots, counts, kept, where, counters):
+    """Write the grid of the values of a row, and their number in each cell; return the extremes."""
+    low, high = extremes(z)
+    buckets = np.zeros(len(slots), np.int32)
+    scale = scale_of(low, high, len(slots))
+    add_buckets(z, widths, stride, low, scale, buckets)
+    share_cells(buckets, len(counts), slots)
+    count_cells(z, low, scale, slots, counts, kept, where, counters)
+    return low, high
+
+
+@kernel
 def count_rows(z, widths, stride, low, high, slots, counts):
     """Write, for each row, the grid of its values and their number in each cell."""
-    h, b = counts.shape
-    buckets, (where, counters) = np.empty(slots.shape[1], np.int32), scratch(b)
-    for i in range(h):
-        low[i], high[i] = extremes(z[i])
-        scale = scale_of(low[i], high[i], len(buckets))
-        buckets[:] = 0
-        add_buckets(z[i], widths, stride, low[i], scale, buckets)
-        share_cells(buckets, b, slots[i])
-        count_cells(z[i], low[i], scale, slots[i], counts[i], where, counters)
+    where, counters = scratch(counts.shape[1])
+    for i in range(len(z)):
+        low[i], high[i] = count_row(
+            z[i], widths, stride, slots[i], counts[i], where[:0], where, counters
+        )
+
+
+@kernel
+def move_rows(z, z_widths, y, y_widths, stride, p, q, start, rise, ratio, nudge):
+    """Count values z and y, make the table of the map from p to q, and replace z by T(z) − z.
+
+    Each row is finished before the next one begins, so that it stays in the cache.
+    """
+    (p_low, p_high, p_slots, p_counts), (q_low, q_high, q_slots, q_counts) = p, q
+    b = start.shape[1]
+    kept, (where, counters) = np.empty(z.shape[1], np.int32), scratch(b)
+    p_edge, q_edge, gap = np.empty(b + 1), np.empty(b + 1), np.empty(b)
+    begin, by = np.empty((2, CHUNK_VALUES), np.float32)
+    for i in range(len(z)):
+        p_low[i], p_high[i] = count_row(
+            z[i], z_widths, stride, p_slots[i], p_counts[i], kept, where, counters
+        )
+        q_low[i], q_high[i] = count_row(
+            y[i], y_widths, stride, q_slots[i], q_counts[i], where[:0], where, counters
+        )
+        edges(p_low[i], p_high[i], p_slots[i], p_edge)
+        edges(q_low[i], q_high[i], q_slots[i], q_edge)
+        compose(p_counts[i], q_counts[i], ratio, nudge, p_edge, q_edge, gap, start[i], rise[i])
+        for first in range(0, z.shape[1], CHUNK_VALUES):
+            last = first + CHUNK_VALUES
+            displace(z[i, first:last], kept[first:last], start[i], rise[i], begin, by)
 
 
 # The same in separate passes, between which processes merge their results.
@@ -320,7 +335,7 @@ def count_cells_of_rows(z, low, high, slots, counts):
     where, counters = scratch(b)
     for i in range(h):
         scale = scale_of(low[i], high[i], slots.shape[1])
-        count_cells(z[i], low[i], scale, slots[i], counts[i], where, counters)
+        count_cells(z[i], low[i], scale, slots[i], counts[i], where[:0], where, counters)
 
 
 @kernel
@@ -339,12 +354,13 @@ def make_tables(p, q, start, rise, ratio, nudge):
 def displace_rows(z, low, high, slots, start, rise):
     """Replace each value by its displacement T(z) − z, row by row."""
     where = np.empty(CHUNK_VALUES, np.int32)
+    begin, by = np.empty((2, CHUNK_VALUES), np.float32)
     for i in range(len(z)):
         scale = scale_of(low[i], high[i], slots.shape[1])
-        for begin in range(0, z.shape[1], CHUNK_VALUES):
-            chunk = z[i, begin : begin + CHUNK_VALUES]
+        for first in range(0, z.shape[1], CHUNK_VALUES):
+            chunk = z[i, first : first + CHUNK_VALUES]
             positions(chunk, low[i], scale, slots[i], where)
-            displace(chunk, where, start[i], rise[i])
+            displace(chunk, where, start[i], rise[i], begin, by)
 
 
 @kernel
