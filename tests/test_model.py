@@ -12,6 +12,7 @@ import torch
 
 from sliceflow import Exact, SlicedFlow, Stage
 from sliceflow.core._groups import SAMPLE_BATCH
+from sliceflow.flow import _starts
 from sliceflow.flow._state import State
 from sliceflow.model import MAX_BATCHES, Part
 from sliceflow.transport._knots import part_ends
@@ -42,10 +43,11 @@ def sample(model, numbers, condition):
     return model.sample(len(numbers), y, random_state=1)
 
 
-@pytest.mark.parametrize("start", ["gaussian", 0.1])
+@pytest.mark.parametrize("start", ["gaussian", "blends", 0.1])
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_a_sample_depends_on_its_number_and_condition_alone(condition, start):
+def test_a_sample_depends_on_its_number_and_condition_alone(condition, start, monkeypatch):
     """The same bits however many there are, in whatever company, and on any number of threads."""
+    monkeypatch.setattr(_starts, "MIN_FACTORS", 8)  # these are few images
     model, numbers = fitted(condition, start=start).model_, list(range(SAMPLE_BATCH + 30))
     samples = sample(model, numbers, condition)
     assert np.array_equal(sample(model, numbers[:5], condition), samples[:5])

@@ -81,7 +81,7 @@ BAD_PARAMETERS = {
     "a step too far": ({"engine": Exact(step_size=1e9), "schedule": 9}, "a smaller step_size"),
     "engine='fast'": ({"engine": "fast"}, "pass Fast\\(\\) or Exact\\(\\)"),
     "start=0": ({"start": 0}, "finite and > 0"),
-    "start='gauss'": ({"start": "gauss"}, 'pass "gaussian"'),
+    "start='gauss'": ({"start": "gauss"}, 'pass "gaussian", "blends" or'),
     "levels of a table": ({"schedule": [Stage(1, 2, 2)]}, "x is a table: leave it out"),
     "amplifier=-1": ({"amplifier": -1}, "finite and >= 0"),
     "amplifier='ten'": ({"amplifier": "ten"}, "must be a number"),

@@ -36,7 +36,7 @@ from sliceflow.data._streams import Reader, Stream, StreamTarget
 from sliceflow.flow._engines import Engine, Exact, Fast
 from sliceflow.flow._flow import Flow
 from sliceflow.flow._spec import Spec
-from sliceflow.flow._starts import Gaussian, Noise, Start
+from sliceflow.flow._starts import Blends, Gaussian, Noise, Start
 from sliceflow.flow._targets import ArrayTarget, Target, balanced, mixed
 from sliceflow.flow.schedules import PRESETS, SHRINKING, Stage, by_name
 from sliceflow.model import N_EXAMPLES, Model
@@ -55,6 +55,9 @@ _MAX_GIVEN_NUMBERS = 50_000
 
 _MAX_BATCH, _MAX_STREAMED_BATCH = 20_000, 10_000
 """Default maximum number of data rows that a step sees: in memory, and of a stream."""
+
+STARTS: dict[str, Start] = {"gaussian": Gaussian(), "blends": Blends()}
+"""Names of distributions where particles start."""
 
 
 class SlicedFlow(Parameters):
@@ -77,10 +80,12 @@ class SlicedFlow(Parameters):
         be the image itself: detail that no level sees stays noise.
     engine : Fast or Exact, optional
         How a step is done: `Fast` by default; `Exact` is the paper's.
-    start : float or "gaussian", optional
-        Where particles start: noise of this standard deviation, or a Gaussian with the mean and
-        the covariance of the data, separately for each class if there are labels. By default 1 for
-        tables, "gaussian" for tables given numbers and for colour images, and 0.01 for grey images.
+    start : float, "gaussian" or "blends", optional
+        Where particles start: noise of this standard deviation, a Gaussian with the mean and the
+        covariance of the data, or blends: sums of sixteen rows, which have them too. Each class has
+        its own. By default 1 for tables, "gaussian" for tables given numbers, "blends" for colour
+        images, and 0.01 for grey images. A class of less than 1,024 rows is too small for blends:
+        then the start is "gaussian".
         Grey images that are partly observed start from 1: if the observed part outweighed the
         noise, all samples given the same part would be alike.
     y_type : "labels", "numbers" or None
@@ -445,11 +450,13 @@ class SlicedFlow(Parameters):
             start = "gaussian"
         if start is None:
             grey = 0.01 if self.observed is None else 1.0
-            start = 1.0 if len(shape) == 1 else grey if shape[0] == 1 else "gaussian"
+            start = 1.0 if len(shape) == 1 else grey if shape[0] == 1 else "blends"
         if isinstance(start, str):
-            if start != "gaussian":
-                raise ValueError(f'start={start!r}: pass "gaussian" or a standard deviation')
-            return Gaussian()
+            if start not in STARTS:
+                raise ValueError(
+                    f'start={start!r}: pass "gaussian", "blends" or a standard deviation'
+                )
+            return STARTS[start]
         return Noise(check_number("start", start, positive=True))
 
     def _stages(self, shape: tuple[int, ...], condition: Condition) -> tuple[Stage, ...]:

@@ -21,14 +21,16 @@ from sliceflow.cli import main
 from sliceflow.core._memory import peak_memory, reset_peak
 from sliceflow.core._random import NumPyRandom
 from sliceflow.files._archive import as_json, write
+from sliceflow.flow import _starts
 from sliceflow.models import describe
 
 NAMES = np.array(["ant", "bee", "cow"])
 
 
-@pytest.mark.parametrize("start", ["gaussian", 0.1])
+@pytest.mark.parametrize("start", ["gaussian", "blends", 0.1])
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_a_model_comes_back_as_it_was(condition, start, tmp_path):
+def test_a_model_comes_back_as_it_was(condition, start, tmp_path, monkeypatch):
+    monkeypatch.setattr(_starts, "MIN_FACTORS", 8)  # these are few images
     model = fitted(condition, start=start).model_
     model.save(tmp_path / "model.zip")
     again = load(tmp_path / "model.zip")

@@ -16,7 +16,7 @@ from sliceflow.core import _distributed as distributed
 from sliceflow.core._random import Draw, Key, Random
 from sliceflow.core._threads import parallel
 from sliceflow.flow._engines import Fast
-from sliceflow.flow._starts import Gaussian, Noise
+from sliceflow.flow._starts import Blends, Gaussian, GaussianSampler, Noise
 from sliceflow.flow._targets import ArrayTarget, mixed
 from sliceflow.flow.schedules import Stage, pyramid
 from sliceflow.metrics import sliced_wasserstein
@@ -109,11 +109,12 @@ def test_same_bits_for_any_threads_and_chunks_at_image_size(stage, monkeypatch):
     assert torch.equal(results[0], results[2])
 
 
-def test_same_bits_of_a_gaussian_start_for_any_threads():
+@pytest.mark.parametrize("start", [Gaussian(), Blends()])
+def test_same_bits_of_a_start_like_the_data_for_any_threads(start):
     torch.set_num_threads(1)
-    one = image_flow("label", initial=Gaussian()).start(500).particles
+    one = image_flow("label", initial=start, n=5000).start(500).particles
     torch.set_num_threads(2)
-    assert torch.equal(image_flow("label", initial=Gaussian()).start(500).particles, one)
+    assert torch.equal(image_flow("label", initial=start, n=5000).start(500).particles, one)
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
@@ -147,15 +148,16 @@ def test_what_a_level_does_not_see_stays():
     torch.testing.assert_close(*detail, atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize(("start", "error"), [(Gaussian(), 0.08), (Blends(), 0.25)])
 @pytest.mark.parametrize("condition", ["none", "label", "columns"])
-def test_a_gaussian_start_has_the_datas_mean_and_covariance(condition):
-    flow = image_flow(condition, initial=Gaussian(), n=5000)
+def test_a_start_like_the_data_has_its_mean_and_covariance(condition, start, error):
+    flow = image_flow(condition, initial=start, n=5000)
     x, z = flow.start(20_000).particles, flow.targets[0].z
     groups = range(3) if condition == "label" else [None]
     for g in groups:
         mine, theirs = (z[:D] if g is None else z[:D, z[D + g] == 1] for z in (x, z))
         torch.testing.assert_close(mine.mean(dim=1), theirs.mean(dim=1), atol=0.05, rtol=0)
-        torch.testing.assert_close(mine.cov(), theirs.cov(), atol=0.08, rtol=0)
+        torch.testing.assert_close(mine.cov(), theirs.cov(), atol=error, rtol=0)
 
 
 def test_noise_starts_with_its_deviation():
@@ -237,6 +239,37 @@ def test_a_gaussian_start_of_fewer_rows_than_coordinates_keeps_no_row():
     torch.testing.assert_close(factor @ factor.T, data.cov(correction=0), atol=1e-4, rtol=0)
     together = torch.corrcoef(torch.cat([factor, data], dim=1).T)[:40, 40:]
     assert together.abs().max() < 0.9
+
+
+def test_blends_are_sums_of_sixteen_rows():
+    """With one coordinate for each row, the coordinates of a blend say which rows are in it."""
+    flow = flow_of([ArrayTarget(torch.eye(1100))], (1100,), (), initial=Blends())
+    x = flow.start(50).particles
+    heights = x - x.median(dim=0).values
+    assert ((heights > 0.2).sum(dim=0) == 16).all()
+    torch.testing.assert_close(heights.amax(dim=0), torch.full((50,), 0.25), atol=1e-5, rtol=0)
+    (factor,) = flow.sampler.factors
+    assert (factor > 0.5 * factor.amax()).sum(dim=0).eq(4).all()
+
+
+def test_blends_keep_what_is_not_gaussian():
+    """The fourth moment of a sum of n is that of the data, 6 above a Gaussian's, by n."""
+    rng = torch.Generator().manual_seed(0)
+    data = torch.rand(1, 20_000, generator=rng).log()
+    excess = [
+        (standard**4).mean() - 3
+        for start in (Blends(), Gaussian())
+        for x in [flow_of([ArrayTarget(data)], (1,), (), initial=start).start(50_000).particles]
+        for standard in [(x - x.mean()) / x.std()]
+    ]
+    assert excess[0] == pytest.approx(6 / 16, abs=0.15)
+    assert excess[1] == pytest.approx(0, abs=0.1)
+
+
+def test_few_rows_start_as_a_gaussian_instead_of_blends():
+    data = torch.randn(2, 1000, generator=torch.Generator().manual_seed(0))
+    flow = flow_of([ArrayTarget(data)], (2,), (), initial=Blends())
+    assert type(flow.sampler) is GaussianSampler
 
 
 def test_a_class_of_one_row_starts_as_all_data():

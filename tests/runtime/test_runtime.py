@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from test_same_bits import FITS
 
-from sliceflow import FileError, load, runtime
+from sliceflow import FileError, SlicedFlow, Stage, load, runtime
+from sliceflow.flow._starts import BlendSampler
 
 MODELS = Path(__file__).parents[1] / "models"
 
@@ -41,6 +42,16 @@ def test_samples_are_those_of_pytorch(name, tmp_path):
         assert x.dtype == expected.dtype
         assert x.shape == expected.shape
         assert_close(x, expected)
+
+
+@pytest.mark.parametrize("y", [None, np.arange(2100) % 2])
+def test_blends_are_those_of_pytorch(y, tmp_path):
+    x = np.random.default_rng(0).integers(256, size=(2100, 3, 6, 6)).astype(np.uint8)
+    fitted = SlicedFlow(schedule=[Stage(3, 4)], n_particles=300, random_state=0).fit(x, y).model_
+    fitted.save(tmp_path / "model.sliceflow")
+    model, given = runtime.load(tmp_path / "model.sliceflow"), None if y is None else y[:300]
+    assert isinstance(fitted.start, BlendSampler)
+    assert_close(model.sample(300, given, 1), fitted.sample(300, given, 1, output="numpy"))
 
 
 @pytest.mark.parametrize("path", sorted(MODELS.glob("*[0-9].zip")), ids=lambda path: path.stem)

@@ -44,6 +44,7 @@ def fitted(x, y=None, **settings):
 MODELS = {
     "labels": (lambda: fitted(GREY, LABELS), 1, "dog <b>"),
     "colour": (lambda: fitted(COLOUR), None, None),
+    "blends": (lambda: fitted(np.tile(COLOUR, (4, 1, 1, 1))), None, None),
     "numbers": (lambda: fitted(GREY, NUMBERS), [0.5, -1.0], [0.5, -1.0]),
     "beyond": (lambda: fitted(GREY, NUMBERS), [90.0, 0.0], [90.0, 0.0]),
     "mask": (lambda: fitted(GREY, observed="left"), GREY[7].ravel().tolist(), GREY[7]),

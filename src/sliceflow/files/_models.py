@@ -53,7 +53,12 @@ from sliceflow.files._tensors import as_tensors, tensors_of
 from sliceflow.files._versions import FORMAT, MIGRATIONS, VERSION
 from sliceflow.flow._engines import Exact, Fast
 from sliceflow.flow._spec import Spec
-from sliceflow.flow._starts import GaussianSampler, NoiseSampler, Sampler
+from sliceflow.flow._starts import (
+    BlendSampler,
+    GaussianSampler,
+    NoiseSampler,
+    Sampler,
+)
 from sliceflow.flow._state import Record
 from sliceflow.flow.schedules import Stage
 from sliceflow.transport import PackedMap
@@ -162,7 +167,8 @@ def _kind_config(kind: Kind) -> Config:
 
 
 def _start_config(start: Sampler) -> Config:
-    return _named(start, **({"std": start.std} if isinstance(start, NoiseSampler) else {}))
+    names = ("std", "together")
+    return _named(start, **{name: getattr(start, name) for name in names if hasattr(start, name)})
 
 
 def _named(thing: object, **settings: Any) -> dict[str, Any]:
@@ -314,12 +320,16 @@ def _start(archive: Archive, spec: Spec) -> Sampler:
     d, groups = math.prod(spec.shape), spec.condition.n_groups
     if config["name"] == "NoiseSampler":
         return NoiseSampler(d, check_number("std", config["std"], positive=True))
-    if config["name"] != "GaussianSampler":
+    if config["name"] not in ("GaussianSampler", "BlendSampler"):
         raise FileError(f"its start {config['name']} is unknown")
     sizes: Sizes = {"means": (groups, d, 1), "factors": (groups, d, None)}
     tensors = tensors_of(archive, "start.safetensors", sizes)
-    if tensors["factors"].shape[2] > d:
-        raise FileError(f"its start has {tensors['factors'].shape[2]} factors, more than {d}")
+    r = tensors["factors"].shape[2]
+    if config["name"] == "BlendSampler":
+        together = check_integer("together", config["together"], 1, r)
+        return BlendSampler(spec.condition, **tensors, together=together)
+    if r > d:
+        raise FileError(f"its start has {r} factors, more than {d}")
     return GaussianSampler(spec.condition, **tensors)
 
 

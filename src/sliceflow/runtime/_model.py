@@ -72,7 +72,9 @@ class RuntimeModel:
     stages
         The stages of the flow.
     start
-        Means and factors of the Gaussian of each class; None for noise.
+        Means and factors of each class; None for noise.
+    together
+        The number of factors in a blend; None for a Gaussian of all.
     std
         The standard deviation of the noise.
     seed, random
@@ -82,6 +84,7 @@ class RuntimeModel:
     codec: Codec
     stages: tuple[RuntimeStage, ...]
     start: dict[str, np.ndarray] | None
+    together: int | None
     std: float
     seed: int
     random: type[Random]
@@ -164,9 +167,18 @@ class RuntimeModel:
         means, factors = self.start["means"], self.start["factors"]
         group = z[d:].argmax(axis=0) if self.codec.classes is not None else np.zeros(n, int)
         noise, x = rng.normal((n, factors.shape[2])).T.astype(float), np.empty((d, n))
+        if self.together is not None:
+            noise = _largest(noise, self.together)
         for g in np.unique(group):
             x[:, group == g] = means[g] + factors[g].astype(float) @ noise[:, group == g]
         return x
+
+
+def _largest(noise: np.ndarray, n: int) -> np.ndarray:
+    """Return equal weights for the n largest of each column, and zero for others."""
+    weights = np.zeros_like(noise)
+    np.put_along_axis(weights, noise.argsort(axis=0)[-n:], (len(noise) / n) ** 0.5, axis=0)
+    return weights
 
 
 def load(path: str | Path) -> RuntimeModel:
@@ -175,14 +187,14 @@ def load(path: str | Path) -> RuntimeModel:
         config = archive.config
         shape, start = tuple(config["shape"]), None
         codec = Codec.read(archive)
-        if config["start"]["name"] == "GaussianSampler":
+        if config["start"]["name"] in ("GaussianSampler", "BlendSampler"):
             groups, d = 1 if codec.classes is None else codec.l, math.prod(shape)
             sizes: Sizes = {"means": (groups, d, 1), "factors": (groups, d, None)}
             start = archive.arrays("start.safetensors", sizes)
         stages = [_stage(archive, number, codec) for number in range(len(config["schedule"]))]
         random = {"Random": Random, "NumPyRandom": NumPyRandom}[config["random"]]
-        std = config["start"].get("std", 1.0)
-        return RuntimeModel(codec, tuple(stages), start, std, config["seed"], random)
+        together, std = config["start"].get("together"), config["start"].get("std", 1.0)
+        return RuntimeModel(codec, tuple(stages), start, together, std, config["seed"], random)
 
 
 def _stage(archive: Archive, number: int, codec: Codec) -> RuntimeStage:

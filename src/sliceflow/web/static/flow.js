@@ -28,7 +28,7 @@ export class Model {
     this.mask = this.condition.name === "Observed"
       ? file.tensors("observed.safetensors").mask.values : null;
     this.start = config.start.name === "NoiseSampler"
-      ? config.start : file.tensors("start.safetensors");
+      ? config.start : { ...file.tensors("start.safetensors"), together: config.start.together };
     this.stages = config.schedule.map((row, number) =>
       new Stage(row, number, seed, this, file.tensors(stageName(number)), config.engine.step_size));
     this.steps = this.stages.reduce((sum, stage) => sum + stage.steps, 0);
@@ -79,7 +79,8 @@ export class Particles {
     const { model, width, x } = this, { means, factors } = model.start;
     const rank = means ? factors.shape[2] : model.size;
     for (let p = 0; p < this.n; p++) {
-      const noise = drawn(seed, first + p, rank);
+      const drawnNoise = drawn(seed, first + p, rank), { together } = model.start;
+      const noise = together ? largest(drawnNoise, together) : drawnNoise;
       const group = model.classes ? this.group(p) : 0;
       for (let i = 0; i < model.size; i++) {
         if (model.mask && model.mask[i]) continue;
@@ -128,6 +129,14 @@ function drawn(seed, number, size) {
   }
   noises.next++;
   return noises.random.normal(size).map(Math.fround);
+}
+
+/** Return equal weights for the n largest numbers, and zero for others. */
+function largest(numbers, n) {
+  const weights = new Float64Array(numbers.length);
+  const order = [...numbers.keys()].sort((i, j) => numbers[j] - numbers[i]);
+  for (const i of order.slice(0, n)) weights[i] = Math.sqrt(numbers.length / n);
+  return weights;
 }
 
 /** A stage: its level, its maps, and the directions of each step. */
