@@ -24,7 +24,7 @@ from sliceflow.reproduce._figures import Figure
 SUITES = [
     *("steps", "profile", "accuracy", "cells", "growth", "cost", "mnist"),
     *("fid", "cifar10", "digits", "celeba", "classes", "inpainting", "exact", "illustrations"),
-    *("ablation_projections", "ablation_h", "ablation_m", "limits", "halves", "choices"),
+    *("ablation_projections", "ablation_h", "ablation_m", "limits", "halves", "blends", "choices"),
     *(
         "offline",
         "sampling",

@@ -9,6 +9,7 @@ from benchmarks.ledger import Figure
 from sliceflow import ArrayTarget, Codec, Flow, Gaussian, Spec
 from sliceflow.data import Images, load
 from sliceflow.directions._pyramid import LanczosLevel
+from sliceflow.flow._starts import Start
 from sliceflow.flow.schedules import Stage, pyramid
 from sliceflow.reproduce._fits import Judge
 
@@ -61,7 +62,11 @@ def mirrored(train: Images) -> ArrayTarget:
 
 
 def flow_of(
-    target: ArrayTarget, shape: tuple[int, ...], schedule: tuple[Stage, ...], seed: int = 0
+    target: ArrayTarget,
+    shape: tuple[int, ...],
+    schedule: tuple[Stage, ...],
+    seed: int = 0,
+    start: Start = Gaussian(),  # noqa: B008 (it does not change)
 ) -> Flow:
-    """Return a flow from a Gaussian."""
-    return Flow(Spec(shape, schedule, seed=seed), [target], Gaussian())
+    """Return a flow, by default from a Gaussian."""
+    return Flow(Spec(shape, schedule, seed=seed), [target], start)

@@ -4,6 +4,7 @@ from .core._reading import FileError
 from .estimator import SlicedFlow
 from .flow import (
     ArrayTarget,
+    Blends,
     Exact,
     Fast,
     Flow,
@@ -27,6 +28,7 @@ __version__: str
 
 __all__ = [
     "ArrayTarget",
+    "Blends",
     "Codec",
     "Columns",
     "Exact",

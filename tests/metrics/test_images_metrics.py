@@ -13,6 +13,7 @@ from sliceflow.metrics import (
     Classifier,
     Inception,
     Statistics,
+    detail_correlation,
     frechet_distance,
     kernel_distance,
     nearest,
@@ -169,3 +170,14 @@ def test_bytes_are_asked_for():
     inception = object.__new__(Inception)
     with pytest.raises(ValueError, match="pass uint8 of shape"):
         inception(np.zeros((1, 3, 8, 8)))
+
+
+def test_detail_correlates_whatever_brightness_contrast_and_large_shapes_are():
+    images = np.random.default_rng(0).integers(60, 200, size=(50, 3, 8, 8)).astype(np.uint8)
+    shapes = np.kron([[1, 0], [0, 1]], np.ones((4, 4)))
+    changed = 0.5 * images[7:9] + 20 * shapes
+    assert detail_correlation(changed, images) == pytest.approx([1, 1], abs=1e-4)
+    half = detail_correlation((images[7:8] + images[8:9].astype(float)) / 2, images)
+    assert half == pytest.approx([0.7], abs=0.05)
+    others = np.random.default_rng(1).integers(256, size=(5, 3, 8, 8))
+    assert detail_correlation(others, images).max() < 0.4

@@ -1,7 +1,7 @@
 """The initial distribution of particles, p₀(x | y)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
@@ -10,14 +10,15 @@ from torch import Tensor
 from sliceflow.codec._conditions import Condition
 from sliceflow.core._random import Random
 from sliceflow.core._threads import single_threaded
+from sliceflow.core._validation import check_integer
 from sliceflow.directions._operator import BLOCK_COLUMNS, matmul, matmul_by_columns, slices
 from sliceflow.flow._targets import DrawRows
 
 GAUSSIAN_ROWS = 20_000
 """Number of data rows from which means and covariances are estimated."""
 
-ADDED_ROWS, TOGETHER = 4, 4
-"""Number of rows in each factor of `Blends`, and of factors in each particle."""
+ADDED_ROWS = 4
+"""Number of rows in each factor of `Blends`: a model file has no row by itself."""
 
 MIN_FACTORS, MAX_FACTORS = 256, 2000
 """Numbers of factors of `Blends` for each class. Of 256, four can be chosen in 10⁸ ways."""
@@ -105,7 +106,17 @@ class Blends:
     data is.
 
     If a class has too few rows for blends, all start from a `Gaussian`.
+
+    Parameters
+    ----------
+    together
+        The number of sums of four rows that are added up.
     """
+
+    together: int = 4
+
+    def __post_init__(self) -> None:
+        check_integer("together", self.together, 1, MIN_FACTORS)
 
     def sampler(self, draw: DrawRows, condition: Condition, d: int, rng: Random) -> Sampler:
         """Return p₀(x | y) for x of d coordinates."""
@@ -116,7 +127,9 @@ class Blends:
         if r < MIN_FACTORS:
             return Gaussian().sampler(draw, condition, d, rng)
         means, factors = zip(*(_mean_and_sums(x, r, rng) for x in classes), strict=True)
-        return BlendSampler(condition, torch.stack(means), torch.stack(factors))
+        return BlendSampler(
+            condition, torch.stack(means), torch.stack(factors), together=self.together
+        )
 
 
 def _mean_and_sums(x: Tensor, r: int, rng: Random) -> tuple[Tensor, Tensor]:
@@ -158,7 +171,7 @@ class GaussianSampler:
 class BlendSampler(GaussianSampler):
     """Sums of a few of the factors: of so many ``together``."""
 
-    together: int = TOGETHER
+    together: int = field(kw_only=True)
 
     def weights(self, noise: Tensor) -> Tensor:
         """Return the weights of factors, (r, M): equal for the largest noises, else zero."""

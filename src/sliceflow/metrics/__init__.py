@@ -5,7 +5,12 @@ from sliceflow.metrics._classifier import Classifier
 from sliceflow.metrics._frechet import Statistics, frechet_distance, kernel_distance
 from sliceflow.metrics._inception import Inception, reference_features
 from sliceflow.metrics._likeness import Likeness, likeness
-from sliceflow.metrics._neighbours import Coverage, nearest, precision_and_recall
+from sliceflow.metrics._neighbours import (
+    Coverage,
+    detail_correlation,
+    nearest,
+    precision_and_recall,
+)
 from sliceflow.metrics._sliced import sliced_wasserstein
 
 __all__ = [
@@ -16,6 +21,7 @@ __all__ = [
     "Statistics",
     "calibration_ranks",
     "crps",
+    "detail_correlation",
     "frechet_distance",
     "interval_coverage",
     "kernel_distance",

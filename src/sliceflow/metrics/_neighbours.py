@@ -10,6 +10,9 @@ from sliceflow.directions._operator import slices
 
 BLOCK = 1000
 
+COARSE = 4
+"""Side in pixels of the squares whose mean is not detail."""
+
 
 def nearest(x: np.ndarray, data: np.ndarray, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Return distances and indices of the k nearest rows of data for each row of x, (n, k).
@@ -23,6 +26,27 @@ def nearest(x: np.ndarray, data: np.ndarray, k: int = 1) -> tuple[np.ndarray, np
     parts = [_nearest(rows[block], candidates, k) for block in slices(len(rows), BLOCK)]
     squares, numbers = (torch.cat(column) for column in zip(*parts, strict=True))
     return squares.clamp(min=0).sqrt().numpy(), numbers.numpy()
+
+
+def detail_correlation(images: np.ndarray, data: np.ndarray) -> np.ndarray:
+    """Return the largest correlation of each image's detail with that of an image of the data.
+
+    Detail is what is left of images (n, C, h, w) without the means of 4×4 pixels. So brightness,
+    contrast and large shapes do not count: many images are alike in these.
+    """
+    distance, _ = nearest(_detail(images), _detail(data))
+    closest: np.ndarray = 1 - distance[:, 0] ** 2 / 2  # of vectors of length one
+    return closest
+
+
+def _detail(images: np.ndarray) -> np.ndarray:
+    """Return the detail of images as vectors of length one, (n, C h w)."""
+    n, channels, h, w = images.shape
+    tiles = images.astype(np.float32)[..., : h // COARSE * COARSE, : w // COARSE * COARSE]
+    tiles = tiles.reshape(n, channels, h // COARSE, COARSE, w // COARSE, COARSE)
+    detail = (tiles - tiles.mean(axis=(3, 5), keepdims=True)).reshape(n, -1)
+    unit: np.ndarray = detail / np.linalg.norm(detail, axis=1, keepdims=True).clip(1e-6)
+    return unit
 
 
 def _rows(a: np.ndarray) -> Tensor:

@@ -16,6 +16,7 @@ from sliceflow.metrics import (
     Inception,
     Likeness,
     Statistics,
+    detail_correlation,
     frechet_distance,
     likeness,
     nearest,
@@ -99,20 +100,24 @@ def judged(samples: np.ndarray, images: Images, name: str, about: str) -> Iterat
 def copying(
     samples: np.ndarray, images: Images, test: Images | None, out: Path, name: str, shrink: int
 ) -> Iterator[Figure]:
-    """Yield the median distance to the nearest training image, of samples and of test images."""
-    n = 1000 // shrink
-    distance, number = nearest(samples[:n], images.pixels, k=5)
-    save(neighbours(samples[:10], images.pixels[number[:10]]), out, f"{name}-neighbours")
-    about = "median distance to the nearest training image, in levels of 256 a pixel"
-    size = np.prod(images.shape) ** 0.5
-    yield Figure(
-        f"nearest.{name}", float(np.median(distance[:, 0]) / size), "", f"{about}: samples"
-    )
+    """Yield how near samples and test images are to the images that the fit saw: medians.
+
+    Given are the distance, and the correlation of detail, which brightness and contrast leave.
+    """
+    n, size = 1000 // shrink, np.prod(images.shape) ** 0.5
+    _, number = nearest(samples[:10], images.pixels, k=5)
+    save(neighbours(samples[:10], images.pixels[number]), out, f"{name}-neighbours")
+    compared = [("", "samples", samples)]
     if test is not None:
-        real, _ = nearest(test.pixels[:n], images.pixels)
-        yield Figure(
-            f"nearest.{name}.test", float(np.median(real) / size), "", f"{about}: test images"
-        )
+        compared.append((".test", "test images", test.pixels))
+    for suffix, whose, pixels in compared:
+        distance, _ = nearest(pixels[:n], images.pixels)
+        near = float(np.median(distance) / size)
+        about = "median distance to the nearest training image, in levels of 256 a pixel"
+        yield Figure(f"nearest.{name}{suffix}", near, "", f"{about}: {whose}")
+        alike = float(np.median(detail_correlation(pixels[:n], images.pixels)))
+        about = "correlation of detail with the most alike training image, median"
+        yield Figure(f"alike.{name}{suffix}", alike, "", f"{about}: {whose}")
 
 
 def unconditional(
@@ -130,9 +135,8 @@ def unconditional(
     data = images[: len(images) // shrink**2]
     if shrink > 1:  # the default start, with a covariance, would take longer than all the rest
         settings |= {"schedule": "quick", "start": 0.1}
-    model, cost = fit(
-        data.with_flips() if flips else data, n_particles=particles // shrink**2, **settings
-    )
+    seen = data.with_flips() if flips else data
+    model, cost = fit(seen, n_particles=particles // shrink**2, **settings)
     about = f"{particles // shrink**2:,} particles, {label}"
     yield Figure(f"minutes.{label}", cost.minutes, "min", f"the fit, {about}")
     yield Figure(f"memory.{label}", cost.gib, "GiB", f"most memory during the fit, {about}")
@@ -140,4 +144,4 @@ def unconditional(
     save(grid(x[:160]), out, label)
     yield from judged(x, data, label, f"{len(x):,} samples to {len(data):,} images, {label}")
     test = None if name == "celeba" else load(name, "test")
-    yield from copying(x, data, test, out, label, shrink)
+    yield from copying(x, seen, test, out, label, shrink)
