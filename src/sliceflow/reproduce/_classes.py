@@ -37,25 +37,30 @@ def classes(out: Path, shrink: int) -> Iterator[Figure]:
         accuracy = float((judge.predict(test.pixels) == test.labels).mean())
         about = f"accuracy of the judge, {case.data} test images"
         yield Figure(f"classifier.{case.label}", accuracy, "", about)
+        # From noise, particles know their class only through ξ. The default start of colour images
+        # is a blend of images of the class, which a classifier may tell before the first step.
         for xi in (0, 2, 5, 10) if shrink == 1 else (0, 10):
-            yield _agreement(case, images, judge, xi, out, shrink)
+            yield _agreement(case, images, judge, out, shrink, f"{xi}", amplifier=xi, start=0.1)
+        if images.shape[0] == 3:
+            yield _agreement(case, images, judge, out, shrink, "default")
 
 
 def _agreement(
-    case: Case, images: Images, judge: Classifier, xi: float, out: Path, shrink: int
+    case: Case,
+    images: Images,
+    judge: Classifier,
+    out: Path,
+    shrink: int,
+    xi: str,
+    **settings: Any,
 ) -> Figure:
     """Return the fraction of samples that the classifier assigns to their given label."""
-    settings: dict[str, Any] = {
-        "schedule": case.preset if shrink == 1 else "quick",
-        "batch_size": 20_000,
-    }
-    # Start from noise, so that particles know their class only through ξ: the default start of
-    # colour images is a Gaussian per class, which a classifier recognises before the first step.
-    settings |= {"n_particles": 10_000 // shrink**2, "amplifier": xi, "start": 0.1}
-    model, cost = fit(images, labels=True, **settings)
+    settings |= {"schedule": case.preset if shrink == 1 else "quick", "batch_size": 20_000}
+    model, cost = fit(images, labels=True, n_particles=10_000 // shrink**2, **settings)
     samples, given = model.particles_, model.conditions_
     assert given is not None
     save(class_rows(samples, given), out, f"{case.label}-classes-{xi}", zoom=1)
-    row = f"class_agreement.{case.label}" + ("" if xi == 10 else f".xi{xi}")
-    about = f"samples that the judge sees as what was asked for, {case.data}, ξ = {xi}; {cost}"
+    row = f"class_agreement.{case.label}" + {"10": "", "default": ".default"}.get(xi, f".xi{xi}")
+    how = "default start" if xi == "default" else f"ξ = {xi}"
+    about = f"samples that the judge sees as what was asked for, {case.data}, {how}; {cost}"
     return Figure(row, float((judge.predict(samples) == given).mean()), "", about)
