@@ -1,5 +1,7 @@
 """Maps of few knots, for particles that they were not made from."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -43,6 +45,15 @@ def test_compiled_or_not_bits_are_the_same(p, q):
     not_contiguous = z.repeat_interleave(2, dim=1)[:, ::2]
     T.displace_(not_contiguous)
     assert torch.equal(displacement(T, z.contiguous()), not_contiguous)
+
+
+@given(p=samples(), q=samples(), parts=st.integers(2, 70))
+def test_compiled_or_not_knots_are_the_same(p, q, parts):
+    T = HistogramMap.between(p, q)
+    twice = replace(T, start=T.start.repeat(1, 2)[:, ::2])  # not contiguous: by PyTorch
+    ours, theirs = T.by_knots(parts), twice.by_knots(parts)
+    assert torch.equal(ours.x, theirs.x)
+    assert torch.equal(ours.move_by, theirs.move_by)
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32])

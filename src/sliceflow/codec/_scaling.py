@@ -47,7 +47,7 @@ class Scaling:
         for first in range(0, len(z), CHUNK_COORDINATES):
             chunk = slice(first, first + CHUNK_COORDINATES)
             shift, scale = self.shift[chunk].to(z.device), self.scale[chunk].to(z.device)
-            scaled[chunk] = (z[chunk].double() - shift) / scale
+            scaled[chunk] = z[chunk].to(torch.float64, copy=True).sub_(shift).div_(scale)
         return scaled
 
     def inverse(self, z: Tensor) -> Tensor:

@@ -33,6 +33,7 @@ from sliceflow.transport._kernels import (
     displace_rows,
     extremes_of_rows,
     is_compiled,
+    knots_of_rows,
     make_tables,
     move_rows,
 )
@@ -399,6 +400,11 @@ class HistogramMap:
         repeated. The outermost lines extend to the extremes of p, but not beyond those of q.
         """
         ends = part_ends(parts, min(int(side.counts[0].sum()) for side in (self.p, self.q)))
+        if is_compiled(self.start):
+            x, move_by = self.start.new_empty(2, len(self.start), parts + 2)
+            sides = self.p.arrays(), self.q.arrays()
+            knots_of_rows(*sides, ends.numpy(), x.numpy(), move_by.numpy())
+            return KnotMap(x, move_by)
         (x, low, high), (y, q_low, q_high) = (
             (side.means(ends), side.grid.low[:, None], side.grid.high[:, None])
             for side in (self.p, self.q)

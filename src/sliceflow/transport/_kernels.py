@@ -365,27 +365,61 @@ def displace_rows(z, low, high, slots, start, rise):
 
 @kernel
 def average_parts(low, high, slots, counts, ends, means):
-    """Write, for each row, the means of parts of its values; see `Counted.means`.
+    """Write, for each row, the means of parts of its values; see `Counted.means`."""
+    edge = np.empty(counts.shape[1] + 1)
+    for i in range(len(counts)):
+        average_row(low[i], high[i], slots[i], counts[i], ends, edge, means[i])
+
+
+@kernel
+def average_row(low, high, slots, counts, ends, edge, means):
+    """Write the means of parts of the values of a row. ``edge`` is scratch.
 
     ``seen`` values, with the sum ``total``, are in the cells before c. A part ends in cell c, after
     ``taken`` of its values, which are taken to be spread evenly from the left edge on.
     """
-    h, b = counts.shape
-    edge = np.empty(b + 1)
-    for i in range(h):
-        edges(low[i], high[i], slots[i], edge)
-        rank = counts[i].sum() * ends
-        c, seen, total, sum_before = 0, 0.0, 0.0, 0.0
-        for k in range(len(ends) - 1):
-            while c < b - 1 and seen + counts[i, c] < rank[k + 1]:
-                seen += counts[i, c]
-                total += counts[i, c] * (edge[c] + edge[c + 1]) / 2
-                c += 1
-            taken = rank[k + 1] - seen
-            middle = taken / max(counts[i, c], 1) / 2
-            sum_upto = total + taken * (edge[c] + middle * (edge[c + 1] - edge[c]))
-            means[i, k] = (sum_upto - sum_before) / (rank[k + 1] - rank[k])
-            sum_before = sum_upto
+    last, n = len(counts) - 1, counts.sum()
+    edges(low, high, slots, edge)
+    c, seen, total, sum_before, rank_before = 0, 0, 0.0, 0.0, n * ends[0]
+    for k in range(len(ends) - 1):
+        rank = n * ends[k + 1]
+        whole = np.int64(np.ceil(rank))  # to compare integers, which is faster
+        while c < last and seen + counts[c] < whole:
+            seen += counts[c]
+            total += counts[c] * (edge[c] + edge[c + 1]) / 2
+            c += 1
+        taken = rank - seen
+        middle = taken / max(counts[c], 1) / 2
+        sum_upto = total + taken * (edge[c] + middle * (edge[c + 1] - edge[c]))
+        means[k] = (sum_upto - sum_before) / (rank - rank_before)
+        sum_before, rank_before = sum_upto, rank
+
+
+@kernel
+def knots_of_rows(p, q, ends, positions, move_by):
+    """Write the knots of each row's map from p to q; see `HistogramMap.by_knots`."""
+    (p_low, p_high, p_slots, p_counts), (q_low, q_high, q_slots, q_counts) = p, q
+    parts = len(ends) - 1
+    edge, x, y = np.empty(p_counts.shape[1] + 1), np.empty(parts + 2), np.empty(parts + 2)
+    for i in range(len(positions)):
+        average_row(p_low[i], p_high[i], p_slots[i], p_counts[i], ends, edge, x[1:-1])
+        average_row(q_low[i], q_high[i], q_slots[i], q_counts[i], ends, edge, y[1:-1])
+        x[0], x[-1] = p_low[i], p_high[i]
+        y[0] = y[1] + slope_between(x[1:3], y[1:3]) * (x[0] - x[1])
+        y[-1] = y[-2] + slope_between(x[-3:-1], y[-3:-1]) * (x[-1] - x[-2])
+        above, up = x[0], y[0]
+        for k in range(positions.shape[1]):
+            knot = min(k, parts + 1)
+            inside = min(max(y[knot], np.float64(q_low[i])), np.float64(q_high[i]))
+            above, up = max(above, x[knot]), inside if k == 0 else max(up, inside)
+            positions[i, k], move_by[i, k] = np.float32(above), np.float32(up - above)
+
+
+@kernel
+def slope_between(x, y):
+    """Return the slope of the line through two points; 0 if one is above the other."""
+    slope = (y[1] - y[0]) / (x[1] - x[0])
+    return slope if np.isfinite(slope) else 0.0
 
 
 @kernel
