@@ -1,6 +1,12 @@
-"""A whole fast step against the matrix products it needs, and against what else there is."""
+"""A whole fast step against the matrix products it needs, and against what else there is.
+
+Ratios depend on the CPU. Older ones, which cannot compute in bfloat16, have their own rows in the
+ledger.
+"""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import ot
 import torch
@@ -11,6 +17,18 @@ from sliceflow.reproduce._speed import SIZES, M, N, fast_step, ratio, speeds, sp
 
 def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield what `sliceflow bench` does, and the same for POT."""
+    suffix, whose = ("", "") if has_bfloat16() else (".older", ", an older CPU")
+    for figure in compared(repeats, shrink):
+        yield replace(figure, name=figure.name + suffix, about=figure.about + whose)
+
+
+def has_bfloat16() -> bool:
+    """Return whether this CPU computes in bfloat16."""
+    return "avx512_bf16" in Path("/proc/cpuinfo").read_text()
+
+
+def compared(repeats: int, shrink: int) -> Iterator[Figure]:
+    """Yield the time of a fast step, and its ratios to others."""
     m, n = M // shrink, N // shrink
     yield from speeds(repeats, m, n)
     for name, size in SIZES.items():
