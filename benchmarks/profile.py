@@ -16,9 +16,7 @@ from sliceflow.transport import _histogram as histogram
 STEPS = 10
 PARTS = {
     "products": (tiles, "matmul", "matrix products"),
-    "counts": (histogram, "count_rows", "locating, counting"),
-    "tables": (histogram, "make_tables", "locating, counting, composing tables"),
-    "moves": (histogram, "displace_rows", "looking up displacements"),
+    "maps": (histogram, "move_rows", "locating, counting, composing tables, looking them up"),
     "project": (tiles.TileBlock, "project", "projecting, with products"),
     "lift": (tiles.TileBlock, "lift", "lifting, with products"),
 }
@@ -36,7 +34,6 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
         for _ in range(STEPS * repeats):
             step()
         total = torch.get_num_threads() * (perf_counter() - start)
-    spent["tables"] += spent.pop("counts")
     spent["copies"] = spent.pop("project") + spent.pop("lift") - spent["products"]
     spent["rest"] = total - sum(spent.values())
     abouts = {part: about for part, (_, _, about) in PARTS.items()}
