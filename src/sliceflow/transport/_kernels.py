@@ -383,8 +383,7 @@ def average_row(low, high, slots, counts, ends, edge, means):
     c, seen, total, sum_before, rank_before = 0, 0, 0.0, 0.0, n * ends[0]
     for k in range(len(ends) - 1):
         rank = n * ends[k + 1]
-        whole = np.int64(np.ceil(rank))  # to compare integers, which is faster
-        while c < last and seen + counts[c] < whole:
+        while c < last and seen + counts[c] < rank:
             seen += counts[c]
             total += counts[c] * (edge[c] + edge[c + 1]) / 2
             c += 1
@@ -407,11 +406,11 @@ def knots_of_rows(p, q, ends, positions, move_by):
         x[0], x[-1] = p_low[i], p_high[i]
         y[0] = y[1] + slope_between(x[1:3], y[1:3]) * (x[0] - x[1])
         y[-1] = y[-2] + slope_between(x[-3:-1], y[-3:-1]) * (x[-1] - x[-2])
-        above, up = x[0], y[0]
+        above = up = -np.inf
         for k in range(positions.shape[1]):
             knot = min(k, parts + 1)
             inside = min(max(y[knot], np.float64(q_low[i])), np.float64(q_high[i]))
-            above, up = max(above, x[knot]), inside if k == 0 else max(up, inside)
+            above, up = max(above, x[knot]), max(up, inside)
             positions[i, k], move_by[i, k] = np.float32(above), np.float32(up - above)
 
 
