@@ -5,13 +5,18 @@ level. Its adjoint `leave` takes a change made at the level back to full size.
 """
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, Self
 
 import torch
 from torch import Tensor
 
-from sliceflow.core._threads import single_threaded
+from sliceflow.core._threads import parallel, single_threaded
+from sliceflow.directions._operator import slices
+
+CPU_COLUMNS = 512
+"""Number of particles that are resampled together on a CPU: more do not fit into its caches."""
 
 
 def lanczos(n: int, k: int, lobes: int = 5) -> Tensor:
@@ -106,16 +111,41 @@ class LanczosLevel:
 
     def enter(self, x: Tensor) -> Tensor:
         """Return Rᵀ x Q of images (C·h·w + l, M), with shape (C·a·b + l, M)."""
-        return self._resample(self.rows.T, self.columns.T, x)
+        return self._of_all(x, self._enter, len(x) + self._at_level - math.prod(self.shape))
 
     def leave(self, u: Tensor) -> Tensor:
         """Return R u Qᵀ: upsample (C·a·b + l, M) to full size."""
-        return self._resample(self.rows, self.columns, u)
+        return self._of_all(u, self._leave, len(u) - self._at_level + math.prod(self.shape))
 
     def update(self, x: Tensor, u: Tensor) -> None:
         """Add R (u − Rᵀ x Q) Qᵀ to the image: detail that the level does not see stays."""
         size = math.prod(self.shape)
-        x[:size] += self.leave(u - self.enter(x))[:size]
+
+        def update(columns: slice) -> None:
+            x[:size, columns] += self._leave(u[:, columns] - self._enter(x[:, columns]))[:size]
+
+        parallel(update, _columns(x))
+
+    @property
+    def _at_level(self) -> int:
+        """The number of coordinates of an image at the level."""
+        return self.shape[0] * self.rows.shape[1] * self.columns.shape[1]
+
+    def _of_all(self, x: Tensor, resample: Callable[[Tensor], Tensor], n: int) -> Tensor:
+        """Return the n coordinates of particles resampled in parts."""
+        u = x.new_empty(n, x.shape[1])
+
+        def write(columns: slice) -> None:
+            u[:, columns] = resample(x[:, columns])
+
+        parallel(write, _columns(x))
+        return u
+
+    def _enter(self, x: Tensor) -> Tensor:
+        return self._resample(self.rows.T, self.columns.T, x)
+
+    def _leave(self, u: Tensor) -> Tensor:
+        return self._resample(self.rows, self.columns, u)
 
     def _resample(self, rows: Tensor, columns: Tensor, x: Tensor) -> Tensor:
         (a, h), (b, w), m = rows.shape, columns.shape, x.shape[1]
@@ -125,3 +155,9 @@ class LanczosLevel:
         image = columns @ image.reshape(channels * a, w, m)
         image = image.reshape(channels * a * b, m)
         return image if size == len(x) else torch.cat([image, x[size:]])
+
+
+def _columns(x: Tensor) -> Iterator[slice]:
+    """Cut particles (D, M) into parts that are resampled together."""
+    m = x.shape[1]
+    return slices(m, CPU_COLUMNS if x.device.type == "cpu" else max(m, 1))
