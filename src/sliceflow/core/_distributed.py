@@ -125,10 +125,14 @@ class SingleProcess(Group):
     def run(
         self, work: Callable[[Item, Merge | None], Result], items: Iterable[Item], in_order: bool
     ) -> list[Result]:
-        """Return the results, computed in parallel unless ``in_order``."""
-        if in_order:
-            return [work(item, None) for item in items]
-        return parallel(lambda item: work(item, None), items)
+        """Return the results, computed in parallel unless ``in_order``.
+
+        A single item uses all threads for its parts, as items in order do.
+        """
+        listed = list(items)
+        if in_order or len(listed) == 1:
+            return [work(item, None) for item in listed]
+        return parallel(lambda item: work(item, None), listed)
 
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Return the results. Many shards use one thread each; a single one uses all threads."""
