@@ -18,12 +18,22 @@ from pathlib import Path
 from time import perf_counter
 
 from benchmarks import ledger
-from sliceflow.reproduce import REPRODUCTIONS, celeba, cifar10, digits
+from sliceflow.reproduce import REPRODUCTIONS, celeba, cifar10, cifar10_presets, digits
 from sliceflow.reproduce._figures import Figure
 
 SUITES = [
-    *("steps", "profile", "accuracy", "cells", "growth", "cost", "mnist"),
-    *("fid", "cifar10", "digits", "celeba", "classes", "inpainting", "exact", "illustrations"),
+    *("steps", "profile", "roofline", "accuracy", "cells", "growth", "cost", "mnist"),
+    *(
+        "fid",
+        "cifar10",
+        "cifar10_presets",
+        "digits",
+        "celeba",
+        "classes",
+        "inpainting",
+        "exact",
+        "illustrations",
+    ),
     *("ablation_projections", "ablation_h", "ablation_m", "limits", "halves", "blends", "choices"),
     *(
         "offline",
@@ -53,6 +63,7 @@ def suite_of(reproduction: Callable[[Path, int], Iterator[Figure]]) -> Callable:
 
 PAPER = {
     "cifar10": suite_of(cifar10),
+    "cifar10_presets": suite_of(cifar10_presets),
     "digits": suite_of(digits),
     "celeba": suite_of(celeba),
     "classes": suite_of(REPRODUCTIONS["figure-classes"]),

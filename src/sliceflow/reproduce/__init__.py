@@ -10,12 +10,12 @@ from pathlib import Path
 from sliceflow.reproduce._ablations import ablation_h, ablation_m, projections
 from sliceflow.reproduce._classes import classes
 from sliceflow.reproduce._engines import engines
-from sliceflow.reproduce._fid import celeba, cifar10, digits, table
+from sliceflow.reproduce._fid import celeba, cifar10, cifar10_presets, digits, table
 from sliceflow.reproduce._figures import Figure
 from sliceflow.reproduce._illustrations import illustrations
 from sliceflow.reproduce._inpainting import inpainting
 
-__all__ = ["REPRODUCTIONS", "celeba", "cifar10", "digits"]
+__all__ = ["REPRODUCTIONS", "celeba", "cifar10", "cifar10_presets", "digits"]
 
 REPRODUCTIONS: dict[str, Callable[[Path, int], Iterator[Figure]]] = {
     "figure-2d": illustrations,

@@ -88,13 +88,14 @@ class Judge:
 
 def judged(samples: np.ndarray, images: Images, name: str, about: str) -> Iterator[Figure]:
     """Yield metrics of samples against their training data, from Inception features."""
-    judge, ours = Judge(images), inception()(samples, progress=True)
+    judge, ours = Judge(images), inception()(samples[:PART], progress=True)
+    if len(samples) > PART:
+        part = judge.fid(ours)
+        yield Figure(f"fid.{name}.part", part, "", f"FID, the first {PART:,} of {about}")
+        ours = np.concatenate([ours, inception()(samples[PART:], progress=True)])
     for kind, value in judge.likeness(ours)._asdict().items():
         title = kind.upper() if kind in ("fid", "kid") else kind
         yield Figure(f"{kind}.{name}", value, "", f"{title}, {about}")
-    if len(ours) > PART:
-        part = judge.fid(ours[:PART])
-        yield Figure(f"fid.{name}.part", part, "", f"FID, the first {PART:,} of {about}")
 
 
 def copying(
