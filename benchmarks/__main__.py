@@ -23,17 +23,8 @@ from sliceflow.reproduce._figures import Figure
 
 SUITES = [
     *("steps", "profile", "roofline", "accuracy", "cells", "growth", "cost", "mnist"),
-    *(
-        "fid",
-        "cifar10",
-        "cifar10_presets",
-        "digits",
-        "celeba",
-        "classes",
-        "inpainting",
-        "exact",
-        "illustrations",
-    ),
+    *("fid", "cifar10", "cifar10_presets", "digits", "celeba", "classes", "inpainting"),
+    *("exact", "illustrations"),
     *("ablation_projections", "ablation_h", "ablation_m", "limits", "halves", "blends", "choices"),
     *(
         "offline",

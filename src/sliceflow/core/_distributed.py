@@ -129,9 +129,11 @@ class SingleProcess(Group):
 
         A single item uses all threads for its parts, as items in order do.
         """
+        if in_order:  # one after the other: what an item keeps is freed before the next
+            return [work(item, None) for item in items]
         listed = list(items)
-        if in_order or len(listed) == 1:
-            return [work(item, None) for item in listed]
+        if len(listed) == 1:
+            return [work(listed[0], None)]
         return parallel(lambda item: work(item, None), listed)
 
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
