@@ -47,7 +47,8 @@ def sample(model, numbers, condition):
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_a_sample_depends_on_its_number_and_condition_alone(condition, start, monkeypatch):
     """The same bits however many there are, in whatever company, and on any number of threads."""
-    monkeypatch.setattr(_starts, "MIN_FACTORS", 8)  # these are few images
+    for name, rows in (("MIN_BLENDED_ROWS", 32), ("CLUSTER_ROWS", 16)):  # these are few images
+        monkeypatch.setattr(_starts, name, rows)
     model, numbers = fitted(condition, start=start).model_, list(range(SAMPLE_BATCH + 30))
     samples = sample(model, numbers, condition)
     assert np.array_equal(sample(model, numbers[:5], condition), samples[:5])

@@ -36,7 +36,14 @@ from sliceflow.data._streams import Reader, Stream, StreamTarget
 from sliceflow.flow._engines import Engine, Exact, Fast
 from sliceflow.flow._flow import Flow
 from sliceflow.flow._spec import Spec
-from sliceflow.flow._starts import Blends, Gaussian, Noise, Start
+from sliceflow.flow._starts import (
+    GAUSSIAN_ROWS,
+    MIN_BLENDED_ROWS,
+    Blends,
+    Gaussian,
+    Noise,
+    Start,
+)
 from sliceflow.flow._targets import ArrayTarget, Target, balanced, mixed
 from sliceflow.flow.schedules import PRESETS, SHRINKING, Stage, by_name
 from sliceflow.model import N_EXAMPLES, Model
@@ -82,10 +89,10 @@ class SlicedFlow(Parameters):
         How a step is done: `Fast` by default; `Exact` is the paper's.
     start : float, "gaussian" or "blends", optional
         Where particles start: noise of this standard deviation, a Gaussian with the mean and the
-        covariance of the data, or blends: sums of sixteen rows, which have them too. Each class has
-        its own. By default 1 for tables, "gaussian" for tables given numbers, "blends" for colour
-        images, and 0.01 for grey images. A class of less than 1,024 rows is too small for blends:
-        then the start is "gaussian".
+        covariance of the data, or blends: sums of sixteen rows of a cluster, which have them too.
+        Each class has its own. By default 1 for tables, "gaussian" for tables given numbers, 0.01
+        for grey images, "blends" for colour images, and "gaussian" for those that are partly
+        observed, are given numbers, or have a class of less than about a thousand images.
         Grey images that are partly observed start from 1: if the observed part outweighed the
         noise, all samples given the same part would be alike.
     y_type : "labels", "numbers" or None
@@ -262,7 +269,19 @@ class SlicedFlow(Parameters):
             targets: Sequence[Target] = self._targets(data, codec, seed, group)
         else:
             targets = self._streamed(stream, data, codec, group)
-        return Plan(self._flow(targets, codec, seed, group), codec, m, n)
+        start = self._initial(codec.shape, codec.condition)
+        is_near = isinstance(start, Blends) and self._has_blends(codec, data, n)
+        if self.start is None and isinstance(start, Blends) and not is_near:
+            start = Gaussian()
+        spec = Spec(
+            codec.shape,
+            self._stages(codec.shape, codec.condition, is_near),
+            codec.condition,
+            self._engine(group.shards),
+            seed,
+        )
+        knots = check_optional_integer("knots", self.knots, 2)
+        return Plan(Flow(spec, targets, start, knots, group), codec, m, n)
 
     @overload
     def sample(
@@ -363,17 +382,20 @@ class SlicedFlow(Parameters):
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)
 
-    def _flow(self, targets: Sequence[Target], codec: Codec, seed: int, group: Group) -> Flow:
-        """Check the parameters and make the flow to these targets."""
-        spec = Spec(
-            codec.shape,
-            self._stages(codec.shape, codec.condition),
-            codec.condition,
-            self._engine(group.shards),
-            seed,
-        )
-        knots = check_optional_integer("knots", self.knots, 2)
-        return Flow(spec, targets, self._initial(codec.shape, codec.condition), knots, group)
+    def _has_blends(self, codec: Codec, data: Tensor, n: int) -> bool:
+        """Return whether blends of colour images are given all that is given, and have the rows.
+
+        Of n rows, all or a few are in ``data``, (D, N).
+        """
+        condition = codec.condition
+        is_given_more = condition.mask is not None or (condition.l and condition.n_groups == 1)
+        if codec.shape[0] == 1 or len(codec.shape) == 1 or is_given_more:
+            return False
+        counts = torch.bincount(condition.groups(data), minlength=condition.n_groups)
+        shares = counts / counts.sum()
+        drawn = torch.full_like(shares, 1 / len(shares)) if self.balanced else shares
+        rows = torch.minimum(shares * n, drawn * min(n, GAUSSIAN_ROWS)).min()
+        return bool(rows >= 2 * MIN_BLENDED_ROWS)
 
     def _targets(self, data: Tensor, codec: Codec, seed: int, group: Group) -> list[ArrayTarget]:
         """Return the shards of the data, (D, N), that this process has."""
@@ -459,12 +481,15 @@ class SlicedFlow(Parameters):
             return STARTS[start]
         return Noise(check_number("start", start, positive=True))
 
-    def _stages(self, shape: tuple[int, ...], condition: Condition) -> tuple[Stage, ...]:
+    def _stages(
+        self, shape: tuple[int, ...], condition: Condition, is_near: bool
+    ) -> tuple[Stage, ...]:
         """Return the schedule as stages, if they fit the shape of x."""
         schedule = "standard" if self.schedule is None else self.schedule
         is_exact = isinstance(self.engine, Exact)
         if isinstance(schedule, str):
-            stages = by_name(check_preset(schedule, PRESETS), shape, condition.n_summary > 0)
+            given_numbers, is_near = condition.n_summary > 0, is_near and not is_exact
+            stages = by_name(check_preset(schedule, PRESETS), shape, given_numbers, is_near)
             return tuple(map(_of_exact, stages)) if is_exact else stages
         if isinstance(schedule, Stage):
             raise TypeError(f"schedule={schedule} is one stage: put it in a list")

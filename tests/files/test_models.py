@@ -30,7 +30,8 @@ NAMES = np.array(["ant", "bee", "cow"])
 @pytest.mark.parametrize("start", ["gaussian", "blends", 0.1])
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_a_model_comes_back_as_it_was(condition, start, tmp_path, monkeypatch):
-    monkeypatch.setattr(_starts, "MIN_FACTORS", 8)  # these are few images
+    for name, rows in (("MIN_BLENDED_ROWS", 32), ("CLUSTER_ROWS", 16)):  # these are few images
+        monkeypatch.setattr(_starts, name, rows)
     model = fitted(condition, start=start).model_
     model.save(tmp_path / "model.zip")
     again = load(tmp_path / "model.zip")

@@ -1,5 +1,6 @@
 """The fast engine: orthonormal, the same flow as the exact maps give, the same bits however run."""
 
+import math
 import multiprocessing
 from dataclasses import dataclass, replace
 
@@ -16,7 +17,7 @@ from sliceflow.core import _distributed as distributed
 from sliceflow.core._random import Draw, Key, Random
 from sliceflow.core._threads import parallel
 from sliceflow.flow._engines import Fast
-from sliceflow.flow._starts import Blends, Gaussian, GaussianSampler, Noise
+from sliceflow.flow._starts import Blends, Gaussian, GaussianSampler, Noise, _clusters
 from sliceflow.flow._targets import ArrayTarget, mixed
 from sliceflow.flow.schedules import Stage, pyramid
 from sliceflow.metrics import sliced_wasserstein
@@ -241,29 +242,48 @@ def test_a_gaussian_start_of_fewer_rows_than_coordinates_keeps_no_row():
     assert together.abs().max() < 0.9
 
 
-def test_blends_are_sums_of_sixteen_rows():
+def test_blends_are_sums_of_sixteen_rows_of_a_cluster():
     """With one coordinate for each row, the coordinates of a blend say which rows are in it."""
     flow = flow_of([ArrayTarget(torch.eye(1100))], (1100,), (), initial=Blends())
+    start = flow.sampler
+    assert start.clusters == 8
     x = flow.start(50).particles
-    heights = x - x.median(dim=0).values
-    assert ((heights > 0.2).sum(dim=0) == 16).all()
-    torch.testing.assert_close(heights.amax(dim=0), torch.full((50,), 0.25), atol=1e-5, rtol=0)
-    (factor,) = flow.sampler.factors
-    assert (factor > 0.5 * factor.amax()).sum(dim=0).eq(4).all()
+    own = [((x[:, [i]] - start.means.squeeze(2).T).square().sum(dim=0)).argmin() for i in range(50)]
+    moves = x - start.means[own].squeeze(2).T
+    assert ((moves.clamp(min=0) > 0.1).sum(dim=0) == 16).all()
+    torch.testing.assert_close(
+        moves.square().sum(dim=0), torch.full((50,), 1 - 16 / 137), atol=0.05, rtol=0
+    )
+    for factor in start.factors:
+        assert (factor > 0.5 * factor.amax()).sum(dim=0).eq(4).all()
 
 
-def test_blends_keep_what_is_not_gaussian():
-    """The fourth moment of a sum of n is that of the data, 6 above a Gaussian's, by n."""
-    rng = torch.Generator().manual_seed(0)
-    data = torch.rand(1, 20_000, generator=rng).log()
-    excess = [
-        (standard**4).mean() - 3
+def test_clusters_are_halves_along_the_principal_axis():
+    x = torch.randn(3, 1000, generator=torch.Generator().manual_seed(0))
+    x[1] += 100 * (torch.arange(1000) % 2)
+    low, high = _clusters(x, 1)
+    assert (low[1] < 50).all() != (high[1] < 50).all()
+    assert low.shape == high.shape == (3, 500)
+    assert len(torch.cat(_clusters(x, 3), dim=1).T.unique(dim=0)) == 1000
+
+
+def test_no_two_blends_are_equal():
+    data = torch.randn(4, 1024, generator=torch.Generator().manual_seed(0))
+    x = flow_of([ArrayTarget(data)], (4,), (), initial=Blends()).start(20_000).particles
+    assert len(x.T.unique(dim=0)) == 20_000
+
+
+def test_blends_keep_what_goes_with_what():
+    """Of points around a circle, a Gaussian fills the inside; blends of clusters leave it empty."""
+    angle = torch.linspace(0, 2 * math.pi, 20_000)
+    data = torch.stack([angle.cos(), angle.sin()])
+    starts = (
+        flow_of([ArrayTarget(data)], (2,), (), initial=start).start(5000).particles
         for start in (Blends(), Gaussian())
-        for x in [flow_of([ArrayTarget(data)], (1,), (), initial=start).start(50_000).particles]
-        for standard in [(x - x.mean()) / x.std()]
-    ]
-    assert excess[0] == pytest.approx(6 / 16, abs=0.15)
-    assert excess[1] == pytest.approx(0, abs=0.1)
+    )
+    inside = [(x.norm(dim=0) < 0.8).float().mean() for x in starts]
+    assert inside[0] < 0.01
+    assert inside[1] > 0.4
 
 
 def test_few_rows_start_as_a_gaussian_instead_of_blends():

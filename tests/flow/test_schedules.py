@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sliceflow import Fast, SlicedFlow, Stage, load
 from sliceflow.codec._conditions import Unconditional
+from sliceflow.flow._starts import Blends, Gaussian
 from sliceflow.flow.schedules import PRESETS, TABLE, by_name, paper, pyramid
 
 TABLES = {  # level [patches], as printed in the paper's appendix
@@ -106,3 +107,38 @@ def test_odd_shapes_are_fitted_sampled_and_kept(shape, tmp_path):
     samples = model.sample(10, 1, random_state=0)
     assert np.array_equal(load(tmp_path / "model.zip").sample(10, 1, random_state=0), samples)
     assert abs(samples.mean() + 1) < 1
+
+
+COLOUR = np.random.default_rng(0).integers(256, size=(1200, 3, 8, 8)).astype(np.uint8)
+
+
+def test_images_that_start_from_blends_have_fine_levels_alone():
+    plan = SlicedFlow(schedule="quick", random_state=0).plan(COLOUR)
+    assert isinstance(plan.flow.initial, Blends)
+    levels = [stage.resolution for stage in plan.spec.schedule]
+    assert min(levels) > 4
+    assert levels == sorted(levels)
+    assert levels[-1] == 8
+
+
+@pytest.mark.parametrize(
+    ("images", "settings", "y"),
+    [
+        (COLOUR, {"observed": "left"}, None),
+        (COLOUR, {}, np.linspace(0, 1, 1200)),
+        (COLOUR, {}, np.arange(1200) % 2),
+        (COLOUR[:800], {}, None),
+    ],
+    ids=["part", "numbers", "small classes", "few"],
+)
+def test_images_that_cannot_start_from_blends_climb_the_pyramid(images, settings, y):
+    plan = SlicedFlow(schedule="quick", random_state=0, **settings).plan(images, y)
+    assert isinstance(plan.flow.initial, Gaussian)
+    assert plan.spec.schedule[0].resolution == 1
+
+
+def test_blends_of_rare_classes_are_refined_only_if_the_start_sees_enough_of_each():
+    """The start draws 20,000 rows: of 64,000, three in a hundred are 600 of those, not 1,920."""
+    images = np.zeros((64_000, 3, 2, 2), np.uint8)
+    plan = SlicedFlow(schedule="quick", random_state=0).plan(images, np.arange(64_000) % 32)
+    assert isinstance(plan.flow.initial, Gaussian)

@@ -167,7 +167,7 @@ def _kind_config(kind: Kind) -> Config:
 
 
 def _start_config(start: Sampler) -> Config:
-    names = ("std", "together")
+    names = ("std", "together", "clusters")
     return _named(start, **{name: getattr(start, name) for name in names if hasattr(start, name)})
 
 
@@ -322,12 +322,13 @@ def _start(archive: Archive, spec: Spec) -> Sampler:
         return NoiseSampler(d, check_number("std", config["std"], positive=True))
     if config["name"] not in ("GaussianSampler", "BlendSampler"):
         raise FileError(f"its start {config['name']} is unknown")
-    sizes: Sizes = {"means": (groups, d, 1), "factors": (groups, d, None)}
+    clusters = check_integer("clusters", config.get("clusters", 1), 1)
+    sizes: Sizes = {"means": (groups * clusters, d, 1), "factors": (groups * clusters, d, None)}
     tensors = tensors_of(archive, "start.safetensors", sizes)
     r = tensors["factors"].shape[2]
     if config["name"] == "BlendSampler":
         together = check_integer("together", config["together"], 1, r)
-        return BlendSampler(spec.condition, **tensors, together=together)
+        return BlendSampler(spec.condition, **tensors, clusters=clusters, together=together)
     if r > d:
         raise FileError(f"its start has {r} factors, more than {d}")
     return GaussianSampler(spec.condition, **tensors)

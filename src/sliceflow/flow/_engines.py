@@ -82,8 +82,8 @@ class Engine(Protocol):
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
         """Return the level whose coordinates the stage's directions refer to."""
 
-    def transport(self, condition: Condition) -> Transport:
-        """Return how maps are estimated."""
+    def transport(self, shape: tuple[int, ...], condition: Condition) -> Transport:
+        """Return how maps are estimated, for x of this shape."""
 
     def axes(self, stage: Stage, shape: tuple[int, ...], draw: DrawRows) -> Tensor | None:
         """Return the stage's data-dependent axes, (P, P), if it has any."""
@@ -142,7 +142,7 @@ class Exact:
         check_flag("fixed_directions", self.fixed_directions)
         check_optional_integer("n_cdf", self.n_cdf, 2)
 
-    def transport(self, condition: Condition) -> SortedTransport:
+    def transport(self, shape: tuple[int, ...], condition: Condition) -> SortedTransport:
         """Return maps from sorted values."""
         return SortedTransport(self.memory)
 
@@ -213,9 +213,9 @@ class Fast:
         check_integer("cells", self.cells, 8, MAX_CELLS)
         check_number("step_size", self.step_size, positive=True, maximum=2)
 
-    def transport(self, condition: Condition) -> HistogramTransport:
-        """Return maps from counts; if directions see a summary of y, noise is shrunk."""
-        return HistogramTransport(self.cells, shrinks=condition.n_summary > 0)
+    def transport(self, shape: tuple[int, ...], condition: Condition) -> HistogramTransport:
+        """Return maps from counts; for images, and given a summary of y, noise is shrunk."""
+        return HistogramTransport(self.cells, shrinks=len(shape) == 3 or condition.n_summary > 0)
 
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
         """Return the level in orthonormal coordinates."""

@@ -354,7 +354,7 @@ class Flow(BaseFlow):
         data = [target.batch(*asked) for target, asked in zip(targets, keys, strict=True)]
         if not level.is_orthonormal:
             data = self.group.each(level.enter, data)
-        transport = self.spec.engine.transport(self.spec.condition)
+        transport = self.spec.engine.transport(self.spec.shape, self.spec.condition)
         subset = self._subset(state, us)
         return EstimatedMaps(transport, data, subset, self._recorded_knots, self.group)
 

@@ -102,10 +102,11 @@ COLOUR = {
     "standard": Preset(whole=300, coarse=200, fine=20),
     "best": Preset(whole=1000, coarse=500, fine=30),
 }
+REFINING = {"quick": 10, "standard": 20, "best": 40}
 TABLE = {"quick": 40, "standard": 100, "best": 400}
 GIVEN_NUMBERS = {"quick": 200, "standard": 1000, "best": 3000}
 """Presets of the fast engine: for grey images, for colour images, and the numbers of steps for
-tables, without and with numbers as a condition."""
+images that start from blends, and for tables, without and with numbers as a condition."""
 
 SHRINKING = (0.5, 0.05)
 """Step sizes for tables given numbers: the noise of each map adds up, unless steps shrink."""
@@ -122,10 +123,15 @@ COARSE_PATCHES, FINE_PATCHES, LAST_PATCHES = (7, 5, 3), (5, 3), (5, 4, 3, 2)
 """Sides of patches, from large to small: each fixes what the one before left at its borders."""
 
 
-def by_name(preset: str, shape: tuple[int, ...], given_numbers: bool = False) -> tuple[Stage, ...]:
-    """Return the schedule of a preset for a table (d,) or for images (C, h, w)."""
+def by_name(
+    preset: str, shape: tuple[int, ...], given_numbers: bool = False, is_near: bool = False
+) -> tuple[Stage, ...]:
+    """Return the schedule of a preset for a table (d,) or for images (C, h, w).
+
+    ``is_near`` says that images start from blends of images that were given the same.
+    """
     if len(shape) == 3:
-        return pyramid(shape, preset)
+        return refining(shape, preset) if is_near else pyramid(shape, preset)
     if given_numbers:
         return (Stage(GIVEN_NUMBERS[preset], step_size=SHRINKING),)
     return (Stage(TABLE[preset], patch=PATCH_COLUMNS if shape[0] > MAX_BASIS_COLUMNS else None),)
@@ -155,6 +161,18 @@ def pyramid(shape: tuple[int, ...], preset: str | Preset = "standard") -> tuple[
         *(Stage(steps.fine, k, s, band=fine) for k in fine_levels for s in FINE_PATCHES),
         *(Stage(steps.fine, n, s, band=fine) for s in LAST_PATCHES if n > 7),
     )
+
+
+def refining(shape: tuple[int, ...], preset: str) -> tuple[Stage, ...]:
+    """Return a schedule for images (C, h, w) that start from blends: the fine levels alone.
+
+    What is coarse in a blend goes together, as in the images of its cluster. Steps at coarse levels
+    would change it, by one coordinate at a time, and lose more than they gain.
+    """
+    n = min(shape[1:])
+    levels = [k for k in _levels(n) if k > n / 2]
+    stages = [(k, s) for k in levels for s in FINE_PATCHES] + [(n, s) for s in LAST_PATCHES]
+    return tuple(Stage(REFINING[preset], k, s, band=1) for k, s in stages)
 
 
 def _small_patch(shape: tuple[int, ...], k: int) -> int | None:

@@ -72,9 +72,9 @@ class RuntimeModel:
     stages
         The stages of the flow.
     start
-        Means and factors of each class; None for noise.
-    together
-        The number of factors in a blend; None for a Gaussian of all.
+        Means and factors of each class, or of each cluster of it; None for noise.
+    clusters, together
+        The number of clusters of a class, and of factors in a blend; None for a Gaussian.
     std
         The standard deviation of the noise.
     seed, random
@@ -84,6 +84,7 @@ class RuntimeModel:
     codec: Codec
     stages: tuple[RuntimeStage, ...]
     start: dict[str, np.ndarray] | None
+    clusters: int | None
     together: int | None
     std: float
     seed: int
@@ -165,20 +166,24 @@ class RuntimeModel:
         if self.start is None:
             return self.std * rng.normal((n, d)).T.astype(float)
         means, factors = self.start["means"], self.start["factors"]
-        group = z[d:].argmax(axis=0) if self.codec.classes is not None else np.zeros(n, int)
-        noise, x = rng.normal((n, factors.shape[2])).T.astype(float), np.empty((d, n))
+        part = z[d:].argmax(axis=0) if self.codec.classes is not None else np.zeros(n, int)
+        L = self.clusters or 0
+        noise, x = rng.normal((n, L + factors.shape[2])).T.astype(float), np.empty((d, n))
+        weights = noise[L:]
         if self.together is not None:
-            noise = _largest(noise, self.together)
-        for g in np.unique(group):
-            x[:, group == g] = means[g] + factors[g].astype(float) @ noise[:, group == g]
+            part = L * part + noise[:L].argmax(axis=0)
+            weights = _largest(weights, self.together)
+        for g in np.unique(part):
+            x[:, part == g] = means[g] + factors[g].astype(float) @ weights[:, part == g]
         return x
 
 
 def _largest(noise: np.ndarray, n: int) -> np.ndarray:
-    """Return equal weights for the n largest of each column, and zero for others."""
-    weights = np.zeros_like(noise)
-    np.put_along_axis(weights, noise.argsort(axis=0)[-n:], (len(noise) / n) ** 0.5, axis=0)
-    return weights
+    """Return the n largest of each column, brought to the length √r, and zero for others."""
+    weights, chosen = np.zeros_like(noise), noise.argsort(axis=0)[-n:]
+    np.put_along_axis(weights, chosen, np.take_along_axis(noise, chosen, axis=0), axis=0)
+    longer: np.ndarray = weights * len(noise) ** 0.5 / np.linalg.norm(weights, axis=0)
+    return longer
 
 
 def load(path: str | Path) -> RuntimeModel:
@@ -187,14 +192,16 @@ def load(path: str | Path) -> RuntimeModel:
         config = archive.config
         shape, start = tuple(config["shape"]), None
         codec = Codec.read(archive)
+        clusters, together = (config["start"].get(name) for name in ("clusters", "together"))
         if config["start"]["name"] in ("GaussianSampler", "BlendSampler"):
-            groups, d = 1 if codec.classes is None else codec.l, math.prod(shape)
-            sizes: Sizes = {"means": (groups, d, 1), "factors": (groups, d, None)}
+            parts = (clusters or 1) * (1 if codec.classes is None else codec.l)
+            d = math.prod(shape)
+            sizes: Sizes = {"means": (parts, d, 1), "factors": (parts, d, None)}
             start = archive.arrays("start.safetensors", sizes)
         stages = [_stage(archive, number, codec) for number in range(len(config["schedule"]))]
         random = {"Random": Random, "NumPyRandom": NumPyRandom}[config["random"]]
-        together, std = config["start"].get("together"), config["start"].get("std", 1.0)
-        return RuntimeModel(codec, tuple(stages), start, together, std, config["seed"], random)
+        std, seed = config["start"].get("std", 1.0), config["seed"]
+        return RuntimeModel(codec, tuple(stages), start, clusters, together, std, seed, random)
 
 
 def _stage(archive: Archive, number: int, codec: Codec) -> RuntimeStage:

@@ -28,7 +28,7 @@ export class Model {
     this.mask = this.condition.name === "Observed"
       ? file.tensors("observed.safetensors").mask.values : null;
     this.start = config.start.name === "NoiseSampler"
-      ? config.start : { ...file.tensors("start.safetensors"), together: config.start.together };
+      ? config.start : { ...config.start, ...file.tensors("start.safetensors") };
     this.stages = config.schedule.map((row, number) =>
       new Stage(row, number, seed, this, file.tensors(stageName(number)), config.engine.step_size));
     this.steps = this.stages.reduce((sum, stage) => sum + stage.steps, 0);
@@ -76,12 +76,14 @@ export class Particles {
 
   /** Draw where the particles begin. */
   begin(seed, first) {
-    const { model, width, x } = this, { means, factors } = model.start;
+    const { model, width, x } = this, { means, factors, clusters = 0, together } = model.start;
     const rank = means ? factors.shape[2] : model.size;
     for (let p = 0; p < this.n; p++) {
-      const drawnNoise = drawn(seed, first + p, rank), { together } = model.start;
-      const noise = together ? largest(drawnNoise, together) : drawnNoise;
-      const group = model.classes ? this.group(p) : 0;
+      let noise = drawn(seed, first + p, clusters + rank), group = model.classes ? this.group(p) : 0;
+      if (together) {
+        group = clusters * group + indexOfLargest(noise.slice(0, clusters));
+        noise = largest(noise.slice(clusters), together);
+      }
       for (let i = 0; i < model.size; i++) {
         if (model.mask && model.mask[i]) continue;
         x[i * width + p] = means ? means.values[group * model.size + i] : model.start.std * noise[i];
@@ -97,7 +99,7 @@ export class Particles {
   group(p) {
     const { model, width, x } = this;
     const values = Array.from({ length: model.l }, (_, i) => x[(model.size + i) * width + p]);
-    return values.indexOf(Math.max(...values));
+    return indexOfLargest(values);
   }
 
   /** Return the images as bytes, one after the other: channel, row, column. */
@@ -131,11 +133,16 @@ function drawn(seed, number, size) {
   return noises.random.normal(size).map(Math.fround);
 }
 
-/** Return equal weights for the n largest numbers, and zero for others. */
+function indexOfLargest(numbers) {
+  return numbers.indexOf(Math.max(...numbers));
+}
+
+/** Return the n largest numbers, brought to the length √r of all r, and zero for others. */
 function largest(numbers, n) {
   const weights = new Float64Array(numbers.length);
-  const order = [...numbers.keys()].sort((i, j) => numbers[j] - numbers[i]);
-  for (const i of order.slice(0, n)) weights[i] = Math.sqrt(numbers.length / n);
+  const order = [...numbers.keys()].sort((i, j) => numbers[j] - numbers[i]).slice(0, n);
+  const scale = Math.sqrt(numbers.length) / Math.hypot(...order.map((i) => numbers[i]));
+  for (const i of order) weights[i] = scale * numbers[i];
   return weights;
 }
 
