@@ -214,8 +214,13 @@ class Fast:
         check_number("step_size", self.step_size, positive=True, maximum=2)
 
     def transport(self, shape: tuple[int, ...], condition: Condition) -> HistogramTransport:
-        """Return maps from counts; for images, and given a summary of y, noise is shrunk."""
-        return HistogramTransport(self.cells, shrinks=len(shape) == 3 or condition.n_summary > 0)
+        """Return maps from counts; noise is shrunk for colour images, and given a summary of y.
+
+        It is not if ξ spreads labels: what is noise would be judged by how far they are apart.
+        """
+        is_colour = len(shape) == 3 and shape[0] > 1
+        shrinks = condition.n_summary > 0 or (is_colour and condition.l == 0)
+        return HistogramTransport(self.cells, shrinks)
 
     def level(self, stage: Stage, shape: tuple[int, ...], like: Tensor) -> Level:
         """Return the level in orthonormal coordinates."""
