@@ -61,7 +61,7 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     """Yield FID of 2,000 samples each, to a part of the images: to compare with one another."""
     images = load("cifar10")[: 50_000 // shrink**2]
     judge, data = Judge(images[:PART]), images.with_flips()
-    usual = {"schedule": QUICK, "n_particles": 5_000, "batch_size": 20_000}
+    usual = {"schedule": QUICK, "start": "gaussian", "n_particles": 5_000, "batch_size": 20_000}
     for number, (name, choice) in enumerate(CHOICES.items()):
         settings = usual | choice
         if shrink > 1:

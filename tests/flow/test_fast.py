@@ -287,7 +287,7 @@ def test_blends_keep_what_goes_with_what():
 
 
 def test_few_rows_start_as_a_gaussian_instead_of_blends():
-    data = torch.randn(2, 1000, generator=torch.Generator().manual_seed(0))
+    data = torch.randn(2, 500, generator=torch.Generator().manual_seed(0))
     flow = flow_of([ArrayTarget(data)], (2,), (), initial=Blends())
     assert type(flow.sampler) is GaussianSampler
 

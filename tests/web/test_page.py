@@ -21,6 +21,7 @@ needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not inst
 RNG = np.random.default_rng(0)
 GREY = RNG.integers(256, size=(300, 1, 8, 8)).astype(np.uint8)
 COLOUR = RNG.integers(256, size=(300, 3, 8, 6)).astype(np.uint8)
+MANY = np.random.default_rng(1).integers(256, size=(1100, 3, 8, 6)).astype(np.uint8)
 LABELS = RNG.choice(["cat", "dog <b>"], 300)
 NUMBERS = RNG.normal(size=(300, 2))
 STAGES = [Stage(3, 4), Stage(3, 6, 4, band=(1, 3, None)), Stage(3, 8, 3, shared=True)]
@@ -44,7 +45,7 @@ def fitted(x, y=None, **settings):
 MODELS = {
     "labels": (lambda: fitted(GREY, LABELS), 1, "dog <b>"),
     "colour": (lambda: fitted(COLOUR), None, None),
-    "blends": (lambda: fitted(np.tile(COLOUR, (4, 1, 1, 1))), None, None),
+    "blends": (lambda: fitted(MANY), None, None),
     "numbers": (lambda: fitted(GREY, NUMBERS), [0.5, -1.0], [0.5, -1.0]),
     "beyond": (lambda: fitted(GREY, NUMBERS), [90.0, 0.0], [90.0, 0.0]),
     "mask": (lambda: fitted(GREY, observed="left"), GREY[7].ravel().tolist(), GREY[7]),

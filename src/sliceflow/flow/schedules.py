@@ -108,9 +108,6 @@ GIVEN_NUMBERS = {"quick": 200, "standard": 1000, "best": 3000}
 """Presets of the fast engine: for grey images, for colour images, and the numbers of steps for
 images that start from blends, and for tables, without and with numbers as a condition."""
 
-REFINING_SIZE = 0.5
-"""Step size for images that start from blends: full steps wash out more of what these bring."""
-
 SHRINKING = (0.5, 0.05)
 """Step sizes for tables given numbers: the noise of each map adds up, unless steps shrink."""
 
@@ -175,8 +172,7 @@ def refining(shape: tuple[int, ...], preset: str) -> tuple[Stage, ...]:
     n = min(shape[1:])
     levels = [k for k in _levels(n) if k > n / 2]
     stages = [(k, s) for k in levels for s in FINE_PATCHES] + [(n, s) for s in LAST_PATCHES]
-    steps = REFINING[preset]
-    return tuple(Stage(steps, k, s, band=1, step_size=REFINING_SIZE) for k, s in stages)
+    return tuple(Stage(REFINING[preset], k, s, band=1) for k, s in stages)
 
 
 def _small_patch(shape: tuple[int, ...], k: int) -> int | None:
