@@ -269,19 +269,8 @@ class SlicedFlow(Parameters):
             targets: Sequence[Target] = self._targets(data, codec, seed, group)
         else:
             targets = self._streamed(stream, data, codec, group)
-        start = self._initial(codec.shape, codec.condition)
-        is_near = isinstance(start, Blends) and self._has_blends(codec, data, n)
-        if self.start is None and isinstance(start, Blends) and not is_near:
-            start = Gaussian()
-        spec = Spec(
-            codec.shape,
-            self._stages(codec.shape, codec.condition, is_near),
-            codec.condition,
-            self._engine(group.shards),
-            seed,
-        )
-        knots = check_optional_integer("knots", self.knots, 2)
-        return Plan(Flow(spec, targets, start, knots, group), codec, m, n)
+        is_near = self._has_blends(codec, data, n)
+        return Plan(self._flow(targets, codec, seed, group, is_near), codec, m, n)
 
     @overload
     def sample(
@@ -382,6 +371,16 @@ class SlicedFlow(Parameters):
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)
 
+    def _flow(
+        self, targets: Sequence[Target], codec: Codec, seed: int, group: Group, is_near: bool
+    ) -> Flow:
+        """Check the parameters and make the flow to these targets, which blends may be near to."""
+        start = self._initial(codec.shape, codec.condition, is_near)
+        stages = self._stages(codec.shape, codec.condition, is_near and isinstance(start, Blends))
+        spec = Spec(codec.shape, stages, codec.condition, self._engine(group.shards), seed)
+        knots = check_optional_integer("knots", self.knots, 2)
+        return Flow(spec, targets, start, knots, group)
+
     def _has_blends(self, codec: Codec, data: Tensor, n: int) -> bool:
         """Return whether blends of colour images are given all that is given, and have the rows.
 
@@ -466,13 +465,14 @@ class SlicedFlow(Parameters):
             )
         return self.engine
 
-    def _initial(self, shape: tuple[int, ...], condition: Condition) -> Start:
+    def _initial(self, shape: tuple[int, ...], condition: Condition, is_near: bool) -> Start:
         start = self.start
         if start is None and condition.n_summary:
             start = "gaussian"
         if start is None:
             grey = 0.01 if self.observed is None else 1.0
-            start = 1.0 if len(shape) == 1 else grey if shape[0] == 1 else "blends"
+            colour = "blends" if is_near else "gaussian"
+            start = 1.0 if len(shape) == 1 else grey if shape[0] == 1 else colour
         if isinstance(start, str):
             if start not in STARTS:
                 raise ValueError(

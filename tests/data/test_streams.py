@@ -175,8 +175,10 @@ def test_a_streamed_fit_is_like_one_in_memory(tmp_path):
     x = np.stack([columns["u"], columns["v"]], axis=1)
     settings = {"schedule": 60, "n_particles": 2000, "batch_size": 2000, "random_state": 0}
     given = columns["kind"]
-    streamed = SlicedFlow(**settings).fit(stream(path, y=["kind"])).sample(2000, y=0)
-    whole = SlicedFlow(**settings).fit(x, given).sample(2000, y=0)
+    streamed = (
+        SlicedFlow(**settings).fit(stream(path, y=["kind"])).sample(2000, y=0, random_state=0)
+    )
+    whole = SlicedFlow(**settings).fit(x, given).sample(2000, y=0, random_state=0)
     ours, theirs = (sliced_wasserstein(rows, x[given == 0][:2000]) for rows in (streamed, whole))
     assert ours < 1.3 * theirs
 

@@ -38,7 +38,7 @@ SCHEDULE = (
 class ExactMaps(Fast):
     """Fast, but with maps from sorted values."""
 
-    def transport(self, condition):
+    def transport(self, shape, condition):
         return SortedTransport(memory=2**28)
 
 
