@@ -108,8 +108,8 @@ class Blends:
     principal axis. A particle starts from the mean of a cluster, plus deviations of sixteen of its
     rows, each multiplied by about a quarter. So all particles together have the mean and the
     covariance of the data, as those of a Gaussian have. But they keep more of what is not Gaussian,
-    such as the lines of images, and what goes with what. With sixteen rows, samples are hardly more
-    like single rows than unseen data is.
+    such as the lines of images, and what goes with what. The fewer rows, the more samples are like
+    single rows; with sixteen, they are a little more so than unseen data is.
 
     If a class has too few rows for blends, all start from a `Gaussian`.
 
