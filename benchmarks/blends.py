@@ -28,19 +28,16 @@ def run(repeats: int, shrink: int) -> Iterator[Figure]:
     few = shrink**2
     train = load("cifar10")[: 50_000 // few]
     judge, codec, target = Judge(train[:PART]), Codec.fit(train.pixels), mirrored(train)
-    test, few_seen = load("cifar10", "test"), train[: 10_000 // few]
-    sets = {"alike": train, "seen": few_seen, "unseen": test[: 10_000 // few]}
-    data = {name: images.with_flips().pixels for name, images in sets.items()}
+    test, n = load("cifar10", "test"), 10_000 // few
+    sets = {"alike": train, "seen": train[:n], "unseen": test[:n]}
+    data = {kind: images.with_flips().pixels for kind, images in sets.items()}
 
-    def alike(pixels: np.ndarray, name: str) -> float:
-        return float(np.median(detail_correlation(pixels[: COMPARED // few], data[name])))
+    def alike(pixels: np.ndarray, kind: str) -> float:
+        return float(np.median(detail_correlation(pixels[: COMPARED // few], data[kind])))
 
-    yield Figure(
-        "blends.alike.test", alike(test.pixels, "alike"), "", f"{ABOUT['alike']}: test images"
-    )
-    yield Figure(
-        "blends.seen.test", alike(test.pixels, "seen"), "", f"{ABOUT['seen']}: test images"
-    )
+    for kind in ("alike", "seen"):
+        value = alike(test.pixels, kind)
+        yield Figure(f"blends.{kind}.test", value, "", f"{ABOUT[kind]}: test images")
     for name, start in STARTS.items() if shrink == 1 else [(4, Blends(1))]:
         schedule = QUICK if name == "gaussian" else refining(train.shape, "quick")
         flow = flow_of(target, train.shape, schedule, seed=1, start=start)

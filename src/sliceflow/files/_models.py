@@ -322,11 +322,12 @@ def _start(archive: Archive, spec: Spec) -> Sampler:
         return NoiseSampler(d, check_number("std", config["std"], positive=True))
     if config["name"] not in ("GaussianSampler", "BlendSampler"):
         raise FileError(f"its start {config['name']} is unknown")
-    clusters = check_integer("clusters", config.get("clusters", 1), 1)
+    is_blend = config["name"] == "BlendSampler"
+    clusters = check_integer("clusters", config["clusters"], 1) if is_blend else 1
     sizes: Sizes = {"means": (groups * clusters, d, 1), "factors": (groups * clusters, d, None)}
     tensors = tensors_of(archive, "start.safetensors", sizes)
     r = tensors["factors"].shape[2]
-    if config["name"] == "BlendSampler":
+    if is_blend:
         together = check_integer("together", config["together"], 1, r)
         return BlendSampler(spec.condition, **tensors, clusters=clusters, together=together)
     if r > d:

@@ -147,8 +147,7 @@ def _clusters(x: Tensor, halvings: int) -> list[Tensor]:
     """Halve the rows of x, (d, n), along their principal axis, and each half again."""
     if halvings == 0:
         return [x]
-    axis = single_threaded(lambda: _principal_axis(x))
-    order = (axis @ x).argsort(stable=True)
+    order = single_threaded(lambda: (_principal_axis(x) @ x).argsort(stable=True))
     half = (len(order) + 1) // 2
     # rows stay in random order: neighbours along an axis would be added up otherwise
     sides = order[:half].sort().values, order[half:].sort().values

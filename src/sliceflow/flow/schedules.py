@@ -154,12 +154,10 @@ def pyramid(shape: tuple[int, ...], preset: str | Preset = "standard") -> tuple[
     steps = preset if isinstance(preset, Preset) else (GREY if is_grey else COLOUR)[preset]
     coarse, fine = (None, (1, None)) if is_grey else ((1, 3, None), 1)
     coarse_levels = [k for k in _levels(n) if k <= n / 2]
-    fine_levels = [k for k in _levels(n) if k > n / 2]
     return (
         *(Stage(steps.whole, k, _small_patch(shape, k), coarse) for k in range(1, min(n, 7) + 1)),
         *(Stage(steps.coarse, k, s, band=coarse) for k in coarse_levels for s in COARSE_PATCHES),
-        *(Stage(steps.fine, k, s, band=fine) for k in fine_levels for s in FINE_PATCHES),
-        *(Stage(steps.fine, n, s, band=fine) for s in LAST_PATCHES if n > 7),
+        *(_fine(n, steps.fine, fine) if n > 7 else ()),
     )
 
 
@@ -169,10 +167,14 @@ def refining(shape: tuple[int, ...], preset: str) -> tuple[Stage, ...]:
     What is coarse in a blend goes together, as in the images of its cluster. Steps at coarse levels
     would change it, by one coordinate at a time, and lose more than they gain.
     """
-    n = min(shape[1:])
+    return _fine(min(shape[1:]), REFINING[preset], band=1)
+
+
+def _fine(n: int, steps: int, band: Band | tuple[Band, ...]) -> tuple[Stage, ...]:
+    """Return the stages at the levels above half the size n of an image, and at n itself."""
     levels = [k for k in _levels(n) if k > n / 2]
-    stages = [(k, s) for k in levels for s in FINE_PATCHES] + [(n, s) for s in LAST_PATCHES]
-    return tuple(Stage(REFINING[preset], k, s, band=1) for k, s in stages)
+    patches = [(k, s) for k in levels for s in FINE_PATCHES] + [(n, s) for s in LAST_PATCHES]
+    return tuple(Stage(steps, k, s, band=band) for k, s in patches)
 
 
 def _small_patch(shape: tuple[int, ...], k: int) -> int | None:
